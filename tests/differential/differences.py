@@ -128,6 +128,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_remote::run_from_a_checkpoint": "Runs of a remote graph from a checkpoint",
     "c_retries::subgraph_of_a_stored_thread_is_retried": "Retries of a graph inside",
     "c_retries::invalid_retry_on": "Retries on what is no error",
+    "c_schemas_json::optional_fields_of_a_dataclass": "Optional fields of dataclasses",
     "c_stores_different::a_namespace_that_is_text": "Text as a namespace, None as a key",
     "c_stores_different::a_subgraph_with_a_store_in_a_graph_without": "The store of a subgraph",
     "c_stores_different::any_object_with_the_two_methods_embeds": "Objects that embed",

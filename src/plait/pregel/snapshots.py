@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import inherited_config
 from plait.checkpoint.base.port import Plan, Reading, Stored
-from plait.constants import NS_SEP
+from plait.constants import NS_END, NS_SEP
 from plait.drivers.base import PlanRunner, Storage
 from plait.engine.inside import graph_inside
 from plait.engine.namespaces import node_names, remembered
@@ -61,7 +61,15 @@ def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
             "checkpointer=InMemorySaver() or SqliteSaver(...)."
         )
     ns = configurable.get("checkpoint_ns") or ""
-    return graph_at(graph, ns) if ns else graph, configurable, ns
+    if not ns:
+        return graph, configurable, ns
+    levels = [*_inwards(graph, ns)]
+    at = levels[-1][1]
+    if at.checkpointer is True and NS_END in ns.rpartition(NS_SEP)[2]:
+        # A task's `state` names the task; what the graph remembers lies under its node's name.
+        ns = NS_SEP.join(node.first_name for node, _ in levels)
+        configurable = {**configurable, "checkpoint_ns": ns}
+    return at, configurable, ns
 
 
 def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
@@ -73,15 +81,6 @@ def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
     if type(configurable) is not dict or inherited_config() is not None:
         return None
     return found
-
-
-def graph_at(graph: Pregel, ns: str) -> Pregel:
-    """The graph whose checkpoints a namespace of `graph` holds.
-
-    Raises:
-        ConfigError: a level of the namespace names no node that runs a graph.
-    """
-    return [graph, *(inner for _, inner in _inwards(graph, ns))][-1]
 
 
 def _lasting(graph: Pregel, ns: str, subgraphs: bool) -> str | None:
