@@ -141,7 +141,7 @@ def case_a_channel_without_a_type(env):
 
 def extended(value, updates):
     items = [update if isinstance(update, list) else [update] for update in updates]
-    return [*(value or []), *sum(items, [])]
+    return [*(value or []), *(item for some in items for item in some)]
 
 
 class Messages(TypedDict, total=False):
