@@ -11,7 +11,7 @@ from typing import Any, cast
 from plait.ids import new_id
 from plait.messages.base import give_id
 from plait.messages.convert import ROLES, convert_to_message
-from plait.messages.errors import MessageCoercionError
+from plait.messages.errors import InvalidMessageError, MessageCoercionError
 from plait.messages.foreign import is_message
 
 
@@ -29,8 +29,8 @@ def identified(update: Any) -> Any:
 
 
 def with_ids(value: Any) -> Any:
-    """A value whose messages have ids: it, or what is in it if it is a list."""
-    if value.__class__ is list:
+    """A value whose messages have ids: it, or what is in it if it is a list or tuple."""
+    if value.__class__ in (list, tuple):
         for item in cast("list[Any]", value):
             with_id(item)
     return with_id(value)
@@ -45,9 +45,10 @@ def with_id(value: Any) -> Any:
 
 def _message(item: Any) -> Any:
     if _stands_for_message(item):
+        given = item if item.get("id") else {**item, "id": None}
         try:
-            item = convert_to_message(item)
-        except MessageCoercionError:  # the reducer may know what it is
+            return with_id(convert_to_message(given))
+        except (MessageCoercionError, InvalidMessageError):  # the reducer may know what it is
             return item
     return with_id(item)
 

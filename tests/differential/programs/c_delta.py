@@ -167,6 +167,8 @@ def case_messages_have_ids(env):
         lambda: {"role": "user", "content": "a", "id": ""},
         lambda: {"type": "other", "content": "a"},
         lambda: ["text", [HumanMessage("a")]],
+        lambda: [{"role": "user", "content": "a", "id": ""}],
+        lambda: Overwrite((HumanMessage("a"),)),
         lambda: {"key": HumanMessage("a")},
         lambda: Overwrite([HumanMessage("a"), {"role": "user", "content": "b"}]),
         lambda: [AIMessageChunk("a"), RemoveMessage(id="9")],
