@@ -52,10 +52,10 @@ def distance_of(index: Mapping[str, Any] | None) -> Distance:
     Raises:
         InvalidStoreOpError: There is no such one.
     """
-    named = (index or {}).get("distance_type") or "cosine"
+    named: Any = (index or {}).get("distance_type") or "cosine"
     if named not in _DISTANCES:
         raise InvalidStoreOpError(
-            f"distance_type={named!r} of the index is unknown. {nearest(named, _DISTANCES)}"
+            f"distance_type={named!r} of the index is unknown. {nearest(str(named), _DISTANCES)}"
         )
     return named
 

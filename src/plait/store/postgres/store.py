@@ -11,7 +11,7 @@ from plait.postgres import Database, Steps, Target
 from plait.store.base import IndexConfig, Op, PutOp, Result, TTLConfig
 from plait.store.base.batches import Batch
 from plait.store.base.maintained import Kept
-from plait.store.base.vectors import distance_of
+from plait.store.base.vectors import Distance, distance_of
 from plait.store.postgres.rows import (
     SCHEMA,
     Reader,
@@ -40,7 +40,7 @@ class PostgresItems(Kept):
         self._database = Database(conn, SCHEMA, max_connections=max_connections, timeout=timeout)
         self._codec = Codec()
         self._pgvector: bool | None = None
-        self._distance = distance_of(index)
+        self._distance: Distance = distance_of(index)
 
     @classmethod
     def from_conn_string(
