@@ -31,6 +31,7 @@ from plait.agents import AgentAction
 from plait.checkpoint.serde import Codec, Registry, RemoteError, UnstorableValueError, own
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.serde.refusals import no_room
+from plait.checkpoint.serde.registry import GLOBAL
 from plait.documents import Blob
 from plait.errors import (
     CorruptCheckpointError,
@@ -694,6 +695,25 @@ def test_registration_refuses_what_it_cannot_rebuild() -> None:
         Registry(None).register(Point, encode=len)
     with pytest.raises(TypeError):
         Registry(None).register(5)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_a_joint_registry_knows_what_both_do_also_what_they_learn_later() -> None:
+    first, second = GLOBAL.child(), GLOBAL.child()
+    joint = first.beside(second)
+    assert first.beside(second) is joint
+    assert joint.beside(first) is joint
+    assert second.beside(joint) is joint
+    assert first.beside(GLOBAL) is first
+    codec = Codec(first).knowing(second)
+    with pytest.raises(UnregisteredTypeError):
+        codec.dumps([Point(1), Pair(2)])
+    first.register(Point)
+    second.register(Pair)
+    assert codec.loads(codec.dumps([Point(1), Pair(2)])) == [Point(1), Pair(2)]
+    assert first.by_type(Pair) is None
+    for _ in range(20):  # it keeps the last few
+        first.beside(GLOBAL.child())
+    assert first.beside(second) is not joint
 
 
 def test_jsonplus_round_trips_and_refuses_foreign_formats() -> None:

@@ -171,3 +171,51 @@ def test_puts_of_the_same_keys_in_any_order_do_not_stand_in_each_others_way(
             return len({item.value["seed"] for item in found}) if len(found) == 20 else 0
 
     assert asyncio.run(main()) == 1, "one batch was the last, and whole"
+
+
+def near(index: dict[str, Any], url: str, pgvector: bool) -> list[tuple[str, float]]:
+    """What a search finds, and the scores, compared by the server or here."""
+    config: Any = {"dims": 2, "embed": vectors_of, "fields": ["text"], **index}
+    with PostgresStore.from_conn_string(url, index=config) as store:
+        store.setup()
+        if not pgvector:
+            store._pgvector = False
+        for key, text in {"a": "1 1", "b": "4 4", "c": "-3 1"}.items():
+            store.put(("d",), key, {"text": text})
+        store.put(("d",), "none", {"other": "x"})
+        found = store.search(("d",), query="2 1")
+        return [(item.key, round(item.score, 5)) for item in found if item.score is not None]
+
+
+def vectors_of(texts: Any) -> list[list[float]]:
+    return [[*map(float, text.split())] for text in texts]
+
+
+@pytest.mark.parametrize("pgvector", [True, False])
+def test_the_distance_type_of_an_index_counts(postgres_url: str, pgvector: bool) -> None:
+    by = [near({"distance_type": name}, postgres_url, pgvector) for name in ("l2", "inner_product")]
+    assert by[0] == [("a", -1.0), ("b", round(-(13**0.5), 5)), ("c", -5.0)]
+    assert by[1] == [("b", 12.0), ("a", 3.0), ("c", -5.0)]
+    cosine = near({"distance_type": "cosine"}, postgres_url, pgvector)
+    assert cosine == near({}, postgres_url, pgvector)
+    assert {key for key, _ in cosine[:2]} == {"a", "b"}
+    with pytest.raises(InvalidStoreOpError, match="hamming"):
+        near({"distance_type": "hamming"}, postgres_url, pgvector)
+
+
+async def test_who_waits_for_a_connection_is_patient_while_others_have_their_turns(
+    postgres_url: str,
+) -> None:
+    async with AsyncPostgresStore.from_conn_string(
+        postgres_url, pool_config={"max_size": 1}, timeout=0.5
+    ) as store:
+        await store.setup()
+        run = store._database.arun
+        gone = [0]
+
+        def slow() -> Any:
+            gone[0] += 1
+            yield "SELECT pg_sleep(0.2)", ()
+
+        await asyncio.gather(*(run(slow) for _ in range(6)))
+        assert gone == [6]

@@ -2,7 +2,7 @@
 
 In LangGraph this channel is how a program opts in to storing what changed instead of whole values.
 In plait every channel is stored so, whatever its reducer, and reading back runs no user code; what
-remains is the reducer over a batch of updates.
+remains is the reducer over a batch of updates, and that messages among them have ids.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class DeltaChannel(Held):
     Args:
         reducer: a function of the value and a list of updates. Two batches, one after the other,
             must amount to the same as both at once.
-        typ: the type of the value, whose empty instance is the value to start from (in
-            `Annotated[T, DeltaChannel(reducer)]`: T).
+        typ: the type of the value, whose empty instance is the value to start from (by default, in
+            `Annotated[T, DeltaChannel(reducer)]`, T; else list).
         snapshot_frequency: accepted for compatibility. plait bounds what a read touches by itself.
 
     Raises:
@@ -62,9 +62,23 @@ class DeltaChannel(Held):
         )
 
     def from_checkpoint(self, checkpoint: Any) -> Held:
-        return self.holding(initial_value(self.typ) if checkpoint is MISSING else checkpoint)
+        return self.holding(self._first() if checkpoint is MISSING else checkpoint)
+
+    @property
+    def ValueType(self) -> Any:
+        return list if self.typ is None else self.typ
+
+    @property
+    def UpdateType(self) -> Any:
+        return self.ValueType
+
+    def _first(self) -> Any:
+        """The value to start from. An annotation may still tell the type (`_of_type`)."""
+        return initial_value(self.ValueType)
 
     def update(self, values: Sequence[Any]) -> bool:
+        from plait.messages.identified import identified, with_ids  # few graphs have such a channel
+
         if not values:
             return False
         replacing = [inner for found, inner in map(overwritten, values) if found]
@@ -74,10 +88,10 @@ class DeltaChannel(Held):
                 "Only one task of a step may overwrite a key."
             )
         if replacing:
-            self.value = replacing[0]
+            self.value = with_ids(replacing[0])
         else:
-            base = initial_value(self.typ) if self.value is MISSING else self.value
-            self.value = self.reducer(None if base is MISSING else base, list(values))
+            base = self._first() if self.value is MISSING else self.value
+            self.value = self.reducer(None if base is MISSING else base, [*map(identified, values)])
         return True
 
     def replay_writes(self, writes: Sequence[tuple[str, str, Any]]) -> None:

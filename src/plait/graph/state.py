@@ -153,6 +153,13 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             self.former_keys[key] = tuple(dict.fromkeys((*self.former_keys.get(key, ()), *names)))
         self.schemas[schema] = tuple(channels)
 
+    @property
+    def managed(self) -> dict[str, Any]:
+        """The keys that runs compute (`RemainingSteps`, say): key to what computes it."""
+        return {
+            k: kind for schema in self.schemas for k, kind in self.declared(schema).managed.items()
+        }
+
     def declared(self, schema: Any) -> Declared:
         """What a schema declares: read once for each graph, however many nodes name it."""
         known = self._declared.get(schema)

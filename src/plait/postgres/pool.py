@@ -43,6 +43,8 @@ class _Idle(Generic[C]):
         self._met = False
         """Whether the server ever answered: only then is it worth waiting for."""
         self._closed = False
+        self._turns = 0
+        """How often one was lent: who waits is patient as long as others have their turns."""
 
     def _take(self) -> C | None:
         try:
@@ -81,12 +83,18 @@ class Pool(_Idle[Connection[Any]]):
             self._free.put(None)
 
     def getconn(self, timeout: float) -> Connection[Any]:
-        """Take a connection. Raises PoolTimeout, or what psycopg says of a server out of reach."""
+        """Take a connection. Raises PoolTimeout where no one gets a turn for so many seconds, or
+        what psycopg says of a server out of reach."""
+        while True:
+            turns = self._turns
+            try:
+                self._free.get(timeout=timeout)
+                break
+            except Empty:
+                if self._turns == turns:
+                    raise self._full() from None
+        self._turns += 1
         end = monotonic() + timeout
-        try:
-            self._free.get(timeout=timeout)
-        except Empty:
-            raise self._full() from None
         try:
             return self._take() or self._connect(end)
         except BaseException:
@@ -146,21 +154,29 @@ class AsyncPool(_Idle[AsyncConnection[Any]]):
 
     async def getconn(self, timeout: float) -> AsyncConnection[Any]:
         """Take a connection; else like `Pool.getconn`."""
-        end = monotonic() + timeout
         limit = self._limit()
         if limit.locked():
-            try:
-                async with asyncio.timeout(timeout):
-                    await limit.acquire()
-            except TimeoutError as error:
-                raise self._full() from error
+            await self._wait(limit, timeout)
         else:
             await limit.acquire()
+        self._turns += 1
+        end = monotonic() + timeout
         try:
             return self._take() or await self._connect(end)
         except BaseException:
             limit.release()
             raise
+
+    async def _wait(self, limit: asyncio.Semaphore, timeout: float) -> None:
+        while True:
+            turns = self._turns
+            try:
+                async with asyncio.timeout(timeout):
+                    await limit.acquire()
+                return
+            except TimeoutError as error:
+                if self._turns == turns:
+                    raise self._full() from error
 
     async def _connect(self, end: float) -> AsyncConnection[Any]:
         while True:

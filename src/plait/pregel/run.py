@@ -263,9 +263,11 @@ class Run:
     def _cache_of(self, cache: BaseCache[Any]) -> CachedResults:
         """Where results of nodes are looked up."""
         from plait.checkpoint.serde import GLOBAL, Codec  # only graphs that cache need it
+        from plait.checkpoint.serde.jsonplus import types_of
         from plait.pregel.caching import CachedResults
 
-        return CachedResults(cache, Codec(self.graph.registry() or GLOBAL))
+        known = types_of(getattr(cache, "serde", None))
+        return CachedResults(cache, Codec((self.graph.registry() or GLOBAL).beside(known)))
 
     def _open_storage(self, options: Options) -> Storage | None:
         graph, parent = self.graph, self.parent

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import inherited_config
 from plait.checkpoint.base.port import Plan, Reading, Stored
-from plait.constants import NS_SEP
+from plait.constants import NS_END, NS_SEP
 from plait.drivers.base import PlanRunner, Storage
 from plait.engine.inside import graph_inside
 from plait.engine.namespaces import node_names, remembered
@@ -47,12 +47,12 @@ def _to_read(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], PlanRu
     The lane of a graph that no node declares, one that a tool calls say, is read as the state of
     the graph around it: LangGraph does so, too.
     """
-    at, configurable, ns = _place(graph, config, _nearest)
+    at, configurable, ns = _place(graph, config, lenient=True)
     return at, configurable, *open_reading(graph, configurable, ns)
 
 
 def _place(
-    graph: Pregel, config: Any, find: Callable[[Pregel, str], Pregel] | None = None
+    graph: Pregel, config: Any, *, lenient: bool = False
 ) -> tuple[Pregel, dict[str, Any], str]:
     configurable = _only_configurable(graph, config)
     if configurable is None:
@@ -68,7 +68,16 @@ def _place(
             "checkpointer=InMemorySaver() or SqliteSaver(...)."
         )
     ns = configurable.get("checkpoint_ns") or ""
-    return (find or graph_at)(graph, ns) if ns else graph, configurable, ns
+    if not ns:
+        return graph, configurable, ns
+    levels = [*_inwards(graph, ns, lenient=lenient)]
+    at = levels[-1][1] if levels else graph
+    is_task = NS_END in ns.rpartition(NS_SEP)[2]
+    if at.checkpointer is True and is_task and len(levels) == len([*node_names(ns)]):
+        # A task's `state` names the task; what the graph remembers lies under its node's name.
+        ns = NS_SEP.join(node.first_name for node, _ in levels)
+        configurable = {**configurable, "checkpoint_ns": ns}
+    return at, configurable, ns
 
 
 def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
@@ -82,23 +91,6 @@ def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
     return found
 
 
-def graph_at(graph: Pregel, ns: str) -> Pregel:
-    """The graph whose checkpoints a namespace of `graph` holds.
-
-    Raises:
-        ConfigError: a level of the namespace names no node that runs a graph.
-    """
-    return [graph, *(inner for _, inner in _inwards(graph, ns))][-1]
-
-
-def _nearest(graph: Pregel, ns: str) -> Pregel:
-    """The innermost graph that the levels of a namespace lead to."""
-    with suppress(ConfigError):
-        for _, inner in _inwards(graph, ns):
-            graph = inner
-    return graph
-
-
 def _lasting(graph: Pregel, ns: str, subgraphs: bool) -> str | None:
     """A namespace of `graph` under the first names of nodes, in which memories stay: asked for by
     who looks at the graphs inside. None where nobody knows which they are."""
@@ -109,12 +101,19 @@ def _lasting(graph: Pregel, ns: str, subgraphs: bool) -> str | None:
     return None
 
 
-def _inwards(graph: Pregel, ns: str) -> Iterator[tuple[NodePlan, Pregel]]:
-    """The nodes that lead to a namespace, each with the graph that it runs."""
+def _inwards(graph: Pregel, ns: str, *, lenient: bool = False) -> Iterator[tuple[NodePlan, Pregel]]:
+    """The nodes that lead to a namespace, each with the graph that it runs; where one runs none
+    that is known, the way ends there if `lenient`.
+
+    Raises:
+        ConfigError: a level of the namespace names no node that runs a graph.
+    """
     for name in node_names(ns):
         node = graph.plan.nodes.get(graph.plan.renames.nodes.get(name, name))
         inner = None if node is None else graph_inside(node)
         if node is None or inner is None:
+            if lenient:
+                return
             raise ConfigError(
                 f"checkpoint_ns {ns!r} names {name!r}, which is no graph inside {graph.name!r}. "
                 "Take the namespace from get_state(config, subgraphs=True).tasks[i].state.config."
@@ -166,7 +165,7 @@ def _as_asked(snapshot: StateSnapshot, graph: Pregel, config: Any) -> StateSnaps
     """
     if snapshot.metadata is not None:
         return snapshot
-    graph_at(graph, cast("Any", snapshot.config)["configurable"].get("checkpoint_ns") or "")
+    [*_inwards(graph, cast("Any", snapshot.config)["configurable"].get("checkpoint_ns") or "")]
     asked = cast("dict[str, Any]", config)
     if graph.config:
         both = merge_configs(graph.config, config)

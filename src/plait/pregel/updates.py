@@ -233,9 +233,16 @@ class _Update:
         if questions:
             now = self._places_now(sent)
             self.loop.asked = {now[at]: ids for at, ids in questions.items() if at in now}
+        if kept and asked is not None and not (yield from self._is_newest(asked)):
+            kept = []  # an edit of one branch is not what another one begins with
         checkpoint = self.loop.new_checkpoint(source)
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
         return checkpoint.id, spec.parents
+
+    def _is_newest(self, checkpoint_id: str) -> Plan[bool]:
+        """Whether a checkpoint is the thread's newest: nothing was made of it, or after it."""
+        newest = yield from self.session.marks(None, 1)
+        return bool(newest) and newest[0].id == checkpoint_id
 
     def _open_questions(self, stored: Snapshot) -> dict[str, dict[str, str]]:
         """What the pending tasks wait for: place of a task to its questions, and its id.
@@ -386,8 +393,8 @@ class _Update:
     def _outcome(
         self, pending: list[Task], as_node: str, writes: Writes, task_id: str | None
     ) -> TaskWrites | None:
-        """The update also is the outcome of the pending task it stands for, if that has none: what
-        a task of an old checkpoint did stays what it did."""
+        """The update also is the outcome of the pending task it stands for, if that has none, and
+        its checkpoint is the newest: what a task of an old checkpoint did stays what it did."""
         moved = self.loop.moved
         mark = moved.mark if moved is not None else ()
         for task in pending:

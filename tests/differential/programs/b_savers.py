@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypedDict
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver, PersistentDict
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -193,6 +195,35 @@ def case_port_filters_of_another_type(env):
     store(saver, 1, port_config(), {}, flag=True, count=0, ratio=1.0)
     filters = [{"flag": 1}, {"count": False}, {"ratio": 1}, {"missing": None}]
     return [len(list(saver.list(CONFIG, filter=f))) for f in filters]
+
+
+def case_port_filters_by_path(env):
+    with SqliteSaver.from_conn_string(":memory:") as saver:
+        inner = {"access-level": "nested", "123abc": 1, "e": {"f": None, "g": True}}
+        store(saver, 1, port_config(), {}, user=inner, **{"access-level": "public", "9": 2})
+        filters = [
+            *({"access-level": "public"}, {"user.access-level": "nested"}, {"user.123abc": 1}),
+            *({"user.123abc": 2}, {"user.e.g": True}, {"user.e.g.h": 1}, {"access-level.x": 1}),
+            *({"9": 2}, {"user.access-level": "nested", "step": 1}, {"user.access-level": "other"}),
+        ]
+        return [len(list(saver.list(CONFIG, filter=f))) for f in filters]
+
+
+def case_port_filters_by_path_elsewhere(env):
+    saver = InMemorySaver()
+    store(saver, 1, port_config(), {}, user={"level": 1}, **{"user.name": "x"})
+    filters = [{"user.level": 1}, {"user.name": "x"}, {"user.none": 1}]
+    return [len(list(saver.list(CONFIG, filter=f))) for f in filters]
+
+
+def case_port_filters_by_odd_keys(env):
+    with SqliteSaver.from_conn_string(":memory:") as saver:
+        store(saver, 1, port_config(), {}, **{"it's": 1})
+        keys = ["it's", "k') OR '1'='1' OR json_extract(metadata, '$.", "a b"]
+        return [
+            env.error(lambda key=key: len(list(saver.list(CONFIG, filter={key: 1}))))
+            for key in keys
+        ]
 
 
 def case_port_what_became_of_a_task_comes_first(env):
@@ -779,3 +810,10 @@ def case_a_dict_in_a_file_is_closed_twice(env):
     again = PersistentDict(list, filename=file)
     again.load()
     return within, dict(again)
+
+
+async def case_sqlite_savers_called_the_other_way(env):
+    with SqliteSaver.from_conn_string(":memory:") as saver:
+        found = [await env.aerror(saver.aget_tuple(CONFIG)), await env.aerror(saver.aget(CONFIG))]
+    async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
+        return [*found, env.error(lambda: saver.get_tuple(CONFIG))]

@@ -52,3 +52,16 @@ def case_by_hand(env):
     graph.invoke({"count": 0}, {**config, "recursion_limit": 5})
     graph.update_state(config, {"count": 7}, as_node="count")
     return graph.get_state(config).next, graph.get_state(config).values
+
+
+def case_what_a_builder_says(env):
+    class More(TypedDict, total=False):
+        count: int
+        more: RemainingSteps
+
+    def more(state: More):
+        return {}
+
+    builder = StateGraph(Loop).add_node("count", _counts).add_node(more)
+    managed = {key: kind.__name__ for key, kind in builder.managed.items()}
+    return managed, sorted(builder.channels), StateGraph(dict).managed

@@ -212,3 +212,17 @@ def case_one_node_alone(env):
     node = builder.compile().nodes["shout"]
     config = {"configurable": {"mark": "?"}}
     return node.invoke({"a": "x"}), node.invoke({"a": "x"}, config), node.bound.invoke({"a": "x"})
+
+
+@dataclass
+class Optionals:
+    a: str
+    b: Optional[int]  # noqa: UP045
+    c: Annotated[float | None, "marked"]
+    d: int | None = None
+
+
+def case_optional_fields_of_a_dataclass(env):
+    graph = StateGraph(Optionals).add_node("n", lambda state: {}).add_edge(START, "n").compile()
+    schemas = [graph.get_input_jsonschema(), graph.get_output_jsonschema()]
+    return schemas, env.error(lambda: graph.invoke({"a": "x"}))

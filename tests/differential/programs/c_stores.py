@@ -308,6 +308,15 @@ def case_a_batch_reads_before_it_writes(env):
     return [got, after, [r.key for r in store.batch(op for op in [GetOp(("b",), "x")])]]
 
 
+def case_searches_of_one_batch(env):
+    store = env.store()
+    for key, tag in {"x": "a", "y": "b", "z": "a"}.items():
+        store.put(("s", key), key, {"tag": tag})
+    filters = [{"tag": "a"}, None, {"tag": {"$ne": "a"}}, {}, {"tag": "a", "n": 1}, None]
+    found = store.batch([SearchOp(("s",), filter=filter) for filter in filters])
+    return [sorted(item.key for item in items) for items in found]
+
+
 def case_names_of_one_database(env):
     env.store().put(("u",), "k", {"v": 1})
     return [env.store().get(("u",), "k").value, env.store("other").get(("u",), "k")]

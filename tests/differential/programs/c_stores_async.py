@@ -106,6 +106,16 @@ async def case_own_store_batches_what_is_asked_at_once(env):
     return [first, got.value, await store.alist_namespaces(prefix=("z",)), store.batches]
 
 
+async def case_own_store_is_asked_once_for_equal_searches(env):
+    store = Recording()
+    filters = [{"v": 1}, {"v": 1}, {"v": 2}, {"v": {"$gt": [1]}}, {"v": {"$gt": [1]}}, None, None]
+    await store.aput(("a",), "k", {"v": 1})
+    found = await asyncio.gather(*(store.asearch(("a",), filter=f, limit=5) for f in filters[:3]))
+    await asyncio.gather(*(env.aerror(store.asearch(("a",), filter=f)) for f in filters[3:5]))
+    await asyncio.gather(*(store.asearch(("a",), filter=f) for f in filters[5:]))
+    return [[len(items) for items in found], store.batches]
+
+
 async def case_own_store_refuses_sync_calls_on_its_loop(env):
     store = Recording()
     await store.aput(("a",), "k", {"v": 1})

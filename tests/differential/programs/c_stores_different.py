@@ -1,5 +1,6 @@
 """Where plait's stores differ on purpose: the case differs, and docs/compatibility.md says why."""
 
+from time import sleep
 from typing import TypedDict
 
 from langgraph.graph import START, StateGraph
@@ -115,6 +116,16 @@ def case_expired_items_are_omitted(env):
         store.setup()
         store.put(("t",), "k", {"v": 1}, ttl=-1)
         return store.get(("t",), "k")
+
+
+def case_reads_that_begin_a_ttl_anew(env):
+    with SqliteStore.from_conn_string(":memory:", ttl={"default_ttl": 4 / 60}) as store:
+        store.setup()
+        store.put(("t",), "k", {"v": 1})
+        sleep(2.5)
+        store.get(("t",), "k")
+        sleep(2.6)  # of the peer's times there are no parts of a second
+        return store.sweep_ttl()
 
 
 async def case_sqlite_store_in_async_programs(env):

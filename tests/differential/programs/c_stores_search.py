@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from types import MappingProxyType
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import (
@@ -191,6 +192,13 @@ def case_texts_at_paths(env):
         [get_text_at_path(value, p) for p in paths],
         others,
         get_text_at_path(value, ["a", "b"]),
+    ]
+
+
+def case_texts_of_mappings(env):
+    value = MappingProxyType({"a": "x", "d": {"c": 1, "b": [2]}})
+    return [
+        get_text_at_path(value, path) for path in ("$", "a", "d", "d.b[0]", "*", "{a,d.c}", "z")
     ]
 
 

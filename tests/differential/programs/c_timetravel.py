@@ -822,3 +822,45 @@ def case_snapshot_of_a_failed_step(env):
     graph = chain(("a", Journal().node("a")), ("boom", boom), checkpointer=env.saver())
     env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     return graph.get_state(CONFIG), list(graph.get_state_history(CONFIG))
+
+
+def case_end_of_an_old_checkpoint_that_was_edited(env):
+    builder = StateGraph(Items).add_node("a", lambda state: {"items": ["a"]})
+    builder.add_node("b", lambda state: {"items": ["b"]}).add_edge(START, "a").add_edge("a", "b")
+    graph = builder.compile(checkpointer=env.saver())
+    found = []
+    for node in ("a", "b", None):
+        for later in (True, False):
+            config = {"configurable": {"thread_id": f"{node} {later}"}}
+            graph.invoke({"items": ["in"]}, config, interrupt_before=["b"])
+            base = graph.get_state(config)
+            if later:
+                graph.update_state(config, {"items": ["later"]}, as_node="a")
+            graph.update_state(base.config, {"items": ["edit"]}, as_node=node)
+            tasks = [(task.name, task.result) for task in graph.get_state(base.config).tasks]
+            ended = graph.get_state(graph.update_state(base.config, None, as_node=END))
+            found.append([tasks, ended.values, ended.next])
+    return found
+
+
+def case_states_of_tasks_address_the_graphs_inside(env):
+    found = []
+    for number, keeps in enumerate((None, True)):
+        inner = StateGraph(Items).add_node("a", lambda state: {"items": ["a"]})
+        inner.add_node("b", lambda state: {"items": ["b"]}).add_edge(START, "a").add_edge("a", "b")
+        inner = inner.compile(checkpointer=keeps, interrupt_before=["b"])
+        middle = StateGraph(Items).add_node("inner", inner).add_edge(START, "inner").compile()
+        builder = StateGraph(Items).add_node("child", inner).add_node("deep", middle)
+        builder.add_edge(START, "child").add_edge(START, "deep")
+        graph = builder.compile(checkpointer=env.saver())
+        config = {"configurable": {"thread_id": str(number)}}
+        graph.invoke({}, config)
+        child, deep = sorted(graph.get_state(config).tasks, key=lambda task: task.name)
+        (inside,) = graph.get_state(deep.state).tasks
+        for place in (child.state, inside.state):
+            history = [(s.values, s.next) for s in graph.get_state_history(place)]
+            found.append([history, graph.get_state(place).values])
+            graph.update_state(place, {"items": ["edit"]}, as_node="a")
+            found.append([graph.get_state(place).values, graph.get_state(place).next])
+        found.append(sorted(graph.invoke(None, config)["items"]))
+    return found

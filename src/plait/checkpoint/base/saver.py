@@ -215,12 +215,14 @@ class BaseCheckpointSaver(Generic[V]):
         return 1 if current is None else current + 1  # pyright: ignore[reportReturnType]
 
     def with_allowlist(self, extra_allowlist: Collection[Any]) -> BaseCheckpointSaver[V]:
-        """A shallow copy whose serializer also knows these types (classes)."""
+        """A shallow copy whose serializer also knows these types (classes); the saver itself where
+        there are none, or its serializer knows types by itself."""
         widen = getattr(self.serde, "with_msgpack_allowlist", None)
-        if widen is None:
+        serde = self.serde if widen is None else widen(extra_allowlist)
+        if serde is self.serde:
             return self
         clone = copy(self)
-        clone.serde = widen(extra_allowlist)
+        clone.serde = serde
         return clone
 
     def _lacks(self, method: str) -> NoReturn:

@@ -6,7 +6,7 @@ are encrypted as a whole (see `serde.envelope`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import ormsgpack
@@ -14,6 +14,9 @@ import ormsgpack
 from plait.checkpoint.base import SerializerProtocol
 from plait.checkpoint.serde import Codec, Guard, Recipes, Registry
 from plait.checkpoint.serde.codec import noted
+from plait.checkpoint.serde.encrypted import EncryptedSerializer
+from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.checkpoint.serde.registry import known_types
 from plait.errors import CorruptCheckpointError, StorageError
 
 
@@ -28,7 +31,16 @@ class TypedCodec(Codec):
 
     def dumps(self, value: Any) -> bytes:
         """Encode a value and keep the serializer's tag with it."""
-        return ormsgpack.packb(self._serde.dumps_typed(value))
+        return ormsgpack.packb(self._asked(self._serde.dumps_typed, value))
+
+    def _asked(self, method: Callable[[Any], Any], given: Any) -> Any:
+        """What a method of the serializer returns. Where that is plait's, or stands on it, it finds
+        the types of the graph in the context."""
+        token = known_types.set(self.registry)
+        try:
+            return method(given)
+        finally:
+            known_types.reset(token)
 
     def dumps_packed(self, value: Any, packed: bytes, suspects: list[Any]) -> bytes:
         """As `dumps`: the serializer's bytes are others."""
@@ -50,7 +62,7 @@ class TypedCodec(Codec):
                 "A stored value was not written with this saver's serializer. Open the database "
                 "with the serializer that wrote it."
             ) from error
-        return self._serde.loads_typed((tag, body))
+        return self._asked(self._serde.loads_typed, (tag, body))
 
     def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values."""
@@ -71,20 +83,33 @@ def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
         registry: The types of one graph, where the serializer is plait's own or stands on it.
     """
     guard: Guard | None = getattr(serde, "guard", None)
-    if guard is not None:
+    if guard is not None and not _is_changed(serde):
         inner: SerializerProtocol = cast("Any", serde).serde
-        own = getattr(inner, "codec", None)
-        if isinstance(own, Codec):
-            codec = Codec(own.registry if registry is None else registry)
-        else:
+        own = _own_codec(inner)
+        if own is None:
             codec = TypedCodec(inner, registry)
+        else:
+            codec = Codec(own.registry if registry is None else registry.beside(own.registry))
         codec.guard = guard
         return codec
-    own = getattr(serde, "codec", None)
-    if isinstance(own, Codec):
-        if registry is None:
-            return own
-        if registry.codec is None:
-            registry.codec = Codec(registry)
-        return registry.codec
-    return TypedCodec(serde, registry)
+    own = _own_codec(serde)
+    if own is None:
+        return TypedCodec(serde, registry)
+    return own if registry is None else own.knowing(registry)
+
+
+def _own_codec(serde: SerializerProtocol) -> Codec | None:
+    """plait's codec, if all that the serializer does is to call it."""
+    own = None if _is_changed(serde) else getattr(serde, "codec", None)
+    return own if isinstance(own, Codec) else None
+
+
+def _is_changed(serde: SerializerProtocol) -> bool:
+    """Whether a serializer derives from one of plait's, and does more than that (or an object had
+    its methods replaced): a class that adds encryption, say, is to be called for every value."""
+    for base in (JsonPlusSerializer, EncryptedSerializer):
+        if isinstance(serde, base):
+            methods = (serde.dumps_typed, serde.loads_typed)
+            plain = (base.dumps_typed, base.loads_typed)
+            return tuple(getattr(method, "__func__", None) for method in methods) != plain
+    return False

@@ -410,10 +410,11 @@ def that_may_hold(rows: Rows, wanted: Mapping[str, Any]) -> Rows:
 
 def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
     """Bytes that stand in the record of every checkpoint whose metadata holds what is wanted: a key
-    and, right behind it, its value, as they are packed."""
+    and, right behind it, its value, as they are packed. A dotted key may be a path, and tells
+    nothing."""
     traces: list[bytes] = []
     for key, value in wanted.items():
-        if type(value) in FIXED:
+        if type(value) in FIXED and "." not in str(key):
             try:
                 traces.append(pack_plain(key) + pack_plain(value))
             except TypeError:  # a text that is no UTF-8, a number that is too large

@@ -45,6 +45,7 @@ from plait.checkpoint.log.versions import Point
 from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
 from plait.engine.records import given, id_of, snapshot_of
 from plait.errors import CorruptCheckpointError
+from plait.typing import MISSING
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
 """Timestamp, metadata and frontier of a checkpoint."""
@@ -455,8 +456,20 @@ def writes_of(lane: int, rows: Sequence[CheckpointRow]) -> Plan[dict[bytes, list
 
 
 def fits(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether metadata holds every wanted pair, compared exactly (True is not 1)."""
-    return all(
-        key in metadata and type(metadata[key]) is type(value) and metadata[key] == value
-        for key, value in wanted.items()
-    )
+    """Whether metadata holds every wanted pair, compared exactly (True is not 1). A dotted key that
+    the metadata lacks is a path into them, as in filters of stores."""
+    for key, value in wanted.items():
+        found = metadata[key] if key in metadata else _inside(metadata, str(key))
+        if type(found) is not type(value) or found != value:
+            return False
+    return True
+
+
+def _inside(metadata: Mapping[str, Any], path: str) -> Any:
+    """What a dotted path leads to; MISSING, which nobody can want, where that is nothing."""
+    found: Any = metadata
+    for label in path.split("."):
+        if not isinstance(found, Mapping) or label not in found:
+            return MISSING
+        found = cast("Mapping[str, Any]", found)[label]
+    return found

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any, cast
+from copy import copy
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.serde.codec import Codec
-from plait.checkpoint.serde.registry import GLOBAL, Registry
+from plait.checkpoint.serde.registry import GLOBAL, Registry, known_types
 from plait.errors import CorruptCheckpointError, PlaitWarning
+
+if TYPE_CHECKING:
+    from typing import Self
 
 TAG = "plait"
 """The tag of values written here."""
@@ -51,11 +55,22 @@ class JsonPlusSerializer:
             _allow(registry, cast("Iterable[Any]", allowed_msgpack_modules))
             self.codec = Codec(registry)
 
-    def with_msgpack_allowlist(self, extra_allowlist: Iterable[Any]) -> JsonPlusSerializer:
-        """A serializer that also knows these classes, or (module, name) pairs of loaded ones."""
+    def with_msgpack_allowlist(self, extra_allowlist: Iterable[Any]) -> Self:
+        """A copy that also knows these classes, or (module, name) pairs of loaded ones; the
+        serializer itself if there are none."""
+        extra = [*extra_allowlist]
+        if not extra:
+            return self
+        clone = copy(self)
         registry = self.codec.registry.child()
-        _allow(registry, extra_allowlist)
-        return JsonPlusSerializer(codec=Codec(registry))
+        _allow(registry, extra)
+        clone.codec = Codec(registry)
+        return clone
+
+    def _codec_at_hand(self) -> Codec:
+        """The codec; where a saver asks for a graph, one that knows the graph's types, too."""
+        registry = known_types.get()
+        return self.codec if registry is None else self.codec.knowing(registry)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """The value as (tag, bytes).
@@ -63,7 +78,7 @@ class JsonPlusSerializer:
         Raises:
             UnregisteredTypeError: The value contains an object of an unregistered type.
         """
-        return TAG, self.codec.dumps(obj)
+        return TAG, self._codec_at_hand().dumps(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """The value of (tag, bytes).
@@ -73,7 +88,7 @@ class JsonPlusSerializer:
         """
         tag, raw = data
         if tag == TAG:
-            return self.codec.loads(raw)
+            return self._codec_at_hand().loads(raw)
         if tag == "null":
             return None
         if tag == "bytes":
@@ -86,12 +101,25 @@ class JsonPlusSerializer:
         )
 
 
+def types_of(serde: object) -> Registry:
+    """The types that a serializer knows, if it is plait's or encrypts what plait's gives."""
+    while serde is not None:
+        codec = getattr(serde, "codec", None)
+        if isinstance(codec, Codec):
+            return codec.registry
+        serde = getattr(serde, "serde", None)
+    return GLOBAL
+
+
 def _allow(registry: Registry, allowed: Iterable[Any]) -> None:
-    """Register classes given as themselves, or as (module, name) pairs whose module is loaded."""
+    """Register classes given as themselves, or as (module, name) pairs whose module is loaded, and
+    those that the annotations of these name: a model comes with the models inside it."""
     for item in allowed:
         found = item if isinstance(item, type) else _loaded(item)
-        if isinstance(found, type) and registry.by_type(cast("type[Any]", found)) is None:
-            registry.register(cast("type[Any]", found))
+        if isinstance(found, type):
+            if registry.by_type(cast("type[Any]", found)) is None:
+                registry.register(cast("type[Any]", found))
+            registry.register_schema(found)
 
 
 def _loaded(path: Any) -> Any:

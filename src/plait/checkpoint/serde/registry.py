@@ -7,7 +7,8 @@ registered. Each graph has a child of the global registry for the types that its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar, overload
@@ -18,6 +19,10 @@ from plait.checkpoint.serde.schema import named_types
 from plait.checkpoint.serde.shapes import shape_of
 
 C = TypeVar("C", bound=type)
+
+
+_JOINT = 8
+"""How many joint registries one keeps: graphs and savers are few, and used again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,12 @@ class Registry:
     True
     """
 
-    def __init__(self, parent: Registry | None = None) -> None:
+    def __init__(self, parent: Registry | None = None, other: Registry | None = None) -> None:
         self.parent = parent
+        self.scopes: tuple[Registry, ...] = (self, *_in_turn(parent, other))
+        """Where a type is looked for, one after another."""
+        self._joint: list[tuple[Registry, Registry]] = []
+        """Of the last few others that this one was joined with, what came of it."""
         self._types: dict[type, Entry] = {}
         self._names: dict[str, Entry] = {}
         self._schemas: WeakSet[Any] = WeakSet()
@@ -55,8 +64,22 @@ class Registry:
         self._children: WeakSet[Registry] = WeakSet()
         self.codec: Any = None
         """The codec that those share who store what this registry knows, once there is one."""
-        if parent is not None:
-            parent._children.add(self)
+        for each in (parent, other):
+            if each is not None:
+                each._children.add(self)
+
+    def beside(self, other: Registry) -> Registry:
+        """A registry that knows what this one knows, and what another does."""
+        if other in self.scopes:
+            return self
+        if self in other.scopes:
+            return other
+        for known, joint in self._joint:
+            if known is other:
+                return joint
+        joint = Registry(self, other)
+        self._joint = [(other, joint), *self._joint[: _JOINT - 1]]
+        return joint
 
     def child(self) -> Registry:
         """A registry that inherits from this one; what it learns stays its own."""
@@ -150,23 +173,19 @@ class Registry:
         A class whose wire name was taken over by another class is not known any more, since its
         values would come back as the other one.
         """
-        scope: Registry | None = self
-        while scope is not None:
+        for scope in self.scopes:
             entry = scope._types.get(cls)
             if entry is not None:
                 return entry if self.by_name(entry.name) is entry else None
-            scope = scope.parent
         name = own_name(cls)
         return None if name is None else _own_entry(name)
 
     def by_name(self, name: str) -> Entry | None:
         """The entry of a wire name, or None if nothing has this name."""
-        scope: Registry | None = self
-        while scope is not None:
+        for scope in self.scopes:
             entry = scope._names.get(name)
             if entry is not None:
                 return entry
-            scope = scope.parent
         return _own_entry(name)
 
     def find(self, module: str, name: str) -> type | None:
@@ -174,13 +193,12 @@ class Registry:
 
         Other programs' bytes name classes so. None where there is no such class, or several.
         """
-        found: set[type] = set()
-        scope: Registry | None = self
-        while scope is not None:
-            found |= {
-                cls for cls in scope._types if cls.__module__ == module and cls.__name__ == name
-            }
-            scope = scope.parent
+        found = {
+            cls
+            for scope in self.scopes
+            for cls in scope._types
+            if cls.__module__ == module and cls.__name__ == name
+        }
         return found.pop() if len(found) == 1 else None
 
     def listen(self, codec: Any) -> None:
@@ -192,6 +210,12 @@ class Registry:
             codec.forget()
         for registry in self._children:
             registry._changed()
+
+
+def _in_turn(*registries: Registry | None) -> Iterator[Registry]:
+    """All scopes of some registries; one that several have, such as the global, comes last."""
+    scopes = [scope for each in registries if each is not None for scope in each.scopes]
+    return (scope for at, scope in enumerate(scopes) if scope not in scopes[at + 1 :])
 
 
 def wire_name(cls: type) -> str:
@@ -218,3 +242,6 @@ GLOBAL = Registry()
 
 register = GLOBAL.register
 """Allow a class everywhere: `plait.checkpoint.serde.register(Thing)`, or as a decorator."""
+
+known_types: ContextVar[Registry | None] = ContextVar("plait_known_types", default=None)
+"""The types of the graph for which a saver calls its serializer; None: a program calls it."""

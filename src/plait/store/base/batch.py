@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, cast
 
 from plait.rounds import task_maker
 from plait.store.base.items import Op, PutOp, Result
@@ -107,9 +107,24 @@ def _slot(op: Op) -> Any:
         return ("put", op.namespace, op.key)
     try:
         hash(op)
-    except TypeError:  # a filter
-        return id(op)
+    except TypeError:  # a filter is a dict
+        return (type(op), *map(_hashable, op))
     return (type(op), op)
+
+
+def _hashable(part: Any) -> Any:
+    """A stand-in for a part of an operation, equal where the parts are."""
+    if isinstance(part, Mapping):
+        pairs = cast("Mapping[Any, Any]", part).items()
+        return (dict, frozenset((key, _hashable(value)) for key, value in pairs))
+    if isinstance(part, list | tuple):
+        items = cast("list[Any]", part)
+        return (type(items), *map(_hashable, items))
+    try:
+        hash(part)
+    except TypeError:  # equal to nothing but itself
+        return (id, id(part))
+    return part
 
 
 __all__ = ["AsyncBatchedBaseStore"]

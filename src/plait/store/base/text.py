@@ -98,10 +98,15 @@ def _step(obj: Any, token: str) -> list[Any]:
 def _text(found: Any) -> str | None:
     if found is None or isinstance(found, str):
         return found
-    if isinstance(found, dict | list | tuple):
+    if isinstance(found, Mapping | list | tuple):
         return _json(found)
     return str(found)
 
 
 def _json(obj: Any) -> str:
-    return json.dumps(obj, sort_keys=True, ensure_ascii=False, default=str)
+    return json.dumps(obj, sort_keys=True, ensure_ascii=False, default=_plain)
+
+
+def _plain(obj: Any) -> Any:
+    """What JSON has no form for: a mapping is written as a dict, anything else as its text."""
+    return dict(cast("Mapping[Any, Any]", obj)) if isinstance(obj, Mapping) else str(obj)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from math import hypot, isnan
-from typing import Any, TypeVar, cast
+from math import dist, hypot, inf, isnan
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
-from plait.errors import InvalidStoreOpError
+from plait.errors import InvalidStoreOpError, nearest
 
 K = TypeVar("K", bound=Hashable)
+Distance: TypeAlias = Literal["cosine", "l2", "inner_product"]
+"""What tells how similar two vectors are."""
+_DISTANCES: tuple[Distance, ...] = get_args(Distance)
 
 
 def pack(vector: Iterable[float]) -> bytes:
@@ -43,20 +46,55 @@ def unpack(data: bytes) -> array[float]:
     return numbers
 
 
-def best_scores(query: bytes, owned: Sequence[tuple[K, bytes]]) -> dict[K, float]:
-    """Of each owner's vectors, the cosine similarity of the one most similar to the query.
+def distance_of(index: Mapping[str, Any] | None) -> Distance:
+    """The `distance_type` of an index.
 
-    A vector of zeros, or with a NaN in it, is similar to nothing (0.0).
+    Raises:
+        InvalidStoreOpError: There is no such one.
+    """
+    named: Any = (index or {}).get("distance_type") or "cosine"
+    if named not in _DISTANCES:
+        raise InvalidStoreOpError(
+            f"distance_type={named!r} of the index is unknown. {nearest(str(named), _DISTANCES)}"
+        )
+    return named
+
+
+def best_scores(
+    query: bytes, owned: Sequence[tuple[K, bytes]], distance: Distance = "cosine"
+) -> dict[K, float]:
+    """Of each owner's vectors, the score of the one most similar to the query.
+
+    By cosine, a vector of zeros, or with a NaN in it, is similar to nothing (0.0).
 
     Raises:
         InvalidStoreOpError: A vector has another length than the query's.
     """
     vectors = [vector for _, vector in owned]
+    scores = cosines(query, vectors) if distance == "cosine" else _plain(query, vectors, distance)
     best: dict[K, float] = {}
-    for (owner, _), score in zip(owned, cosines(query, vectors), strict=True):
-        if score > best.get(owner, -2.0):
+    for (owner, _), score in zip(owned, scores, strict=True):
+        if score > best.get(owner, -inf):
             best[owner] = score
     return best
+
+
+def _plain(query: bytes, vectors: Sequence[bytes], distance: Distance) -> list[float]:
+    """How similar vectors are by their distance (negative) or their inner product."""
+    _check_lengths(query, vectors)
+    wanted = unpack(query)
+    if distance == "l2":
+        return [-dist(wanted, unpack(vector)) for vector in vectors]
+    return [sum(a * b for a, b in zip(wanted, unpack(vector), strict=True)) for vector in vectors]
+
+
+def _check_lengths(query: bytes, vectors: Sequence[bytes]) -> None:
+    for vector in vectors:
+        if len(vector) != len(query):
+            raise InvalidStoreOpError(
+                f"The query has {len(query) // 4} dimensions, stored vectors have "
+                f"{len(vector) // 4}: the items were embedded by another model. Put them again."
+            )
 
 
 def cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
@@ -66,12 +104,7 @@ def cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
     Raises:
         InvalidStoreOpError: A vector has another length than the query's.
     """
-    for vector in vectors:
-        if len(vector) != len(query):
-            raise InvalidStoreOpError(
-                f"The query has {len(query) // 4} dimensions, stored vectors have "
-                f"{len(vector) // 4}: the items were embedded by another model. Put them again."
-            )
+    _check_lengths(query, vectors)
     numpy = _numpy()
     if numpy is None:
         return _plain_cosines(query, vectors)

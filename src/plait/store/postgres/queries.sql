@@ -36,6 +36,8 @@ ORDER BY score DESC NULLS LAST, updated DESC, id DESC LIMIT $4::bigint OFFSET $5
 SELECT id, namespace, key, value, created, updated, ttl, (
   SELECT max(CASE
     WHEN cardinality(vector) <> cardinality($6::real[]) THEN 'Infinity'::float8
+    WHEN $7::text = 'l2' THEN -(vector::vector <-> $6::real[]::vector)
+    WHEN $7::text = 'inner_product' THEN -(vector::vector <#> $6::real[]::vector)
     ELSE coalesce(nullif(1.0 - (vector::vector <=> $6::real[]::vector), 'NaN'), 0.0)
   END) FROM plait_item_vectors WHERE item = id
 ) AS score FROM plait_items

@@ -29,7 +29,7 @@ from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchIt
 from plait.store.base.batches import Batch
 from plait.store.base.filters import Judge, judge_of
 from plait.store.base.namespaces import known, listing, literal_prefix, packed, unpacked
-from plait.store.base.vectors import best_scores, pack, unpack
+from plait.store.base.vectors import Distance, best_scores, pack, unpack
 
 SQL = Statements("plait.store.postgres")
 SCHEMA = Schema("plait.store.postgres", "store")
@@ -52,13 +52,22 @@ class Reader:
         codec: What values were encoded by.
         omit: Whether to pass over items that have expired.
         pgvector: Whether the server compares vectors itself.
+        distance: What tells how similar two vectors are.
     """
 
-    def __init__(self, batch: Batch, codec: Codec, omit: bool, pgvector: bool) -> None:
+    def __init__(
+        self,
+        batch: Batch,
+        codec: Codec,
+        omit: bool,
+        pgvector: bool,
+        distance: Distance = "cosine",
+    ) -> None:
         self._batch = batch
         self._codec = codec
         self._omit = omit
         self._pgvector = pgvector
+        self._distance: Distance = distance
         self.touched: list[int] = []
         """Items that were read, and whose time to live begins anew."""
 
@@ -130,11 +139,12 @@ class Reader:
         where = self._where(op)
         if self._pgvector:
             wanted = unpack(query).tolist()
-            rows = yield SQL.search_by_extension, (*where, limit, offset, wanted)
+            rows = yield SQL.search_by_extension, (*where, limit, offset, wanted, self._distance)
             if not rows or rows[0][7] != inf:
                 return rows  # else there are vectors of several lengths: best_scores says so
         vectors = yield SQL.search_vectors, where
-        scores = best_scores(query, [(item, pack(vector)) for item, vector in vectors])
+        owned = [(item, pack(vector)) for item, vector in vectors]
+        scores = best_scores(query, owned, self._distance)
         rows = yield (
             SQL.search_scored,
             (*where, limit, offset, list(scores), list(scores.values())),

@@ -11,6 +11,7 @@ from plait.postgres import Database, Steps, Target
 from plait.store.base import IndexConfig, Op, PutOp, Result, TTLConfig
 from plait.store.base.batches import Batch
 from plait.store.base.maintained import Kept
+from plait.store.base.vectors import Distance, distance_of
 from plait.store.postgres.rows import (
     SCHEMA,
     Reader,
@@ -39,6 +40,7 @@ class PostgresItems(Kept):
         self._database = Database(conn, SCHEMA, max_connections=max_connections, timeout=timeout)
         self._codec = Codec()
         self._pgvector: bool | None = None
+        self._distance: Distance = distance_of(index)
 
     @classmethod
     def from_conn_string(
@@ -107,7 +109,7 @@ class PostgresItems(Kept):
         reads = not all(isinstance(op, PutOp) for op in batch.ops)
 
         def steps() -> Steps[tuple[list[Result], list[int]]]:
-            reader = Reader(batch, self._codec, omit, bool(self._pgvector))
+            reader = Reader(batch, self._codec, omit, bool(self._pgvector), self._distance)
             results: list[Result] = []
             for op in batch.ops:
                 results.append((yield from reader.read(op)))

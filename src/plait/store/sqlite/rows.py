@@ -64,8 +64,6 @@ class Reader:
         self._batch = batch
         self._codec = codec
         self._now = now
-        self._sieve: int | None = None
-        """What rows of the search at hand are sifted by, if they are."""
         self.touched: list[int] = []
         """Items that were read, and whose time to live begins anew."""
 
@@ -141,8 +139,8 @@ class Reader:
         size = _TOGETHER if end is None else max(8, min(2 * end, _TOGETHER))
         met: list[tuple[_Row, dict[str, Any]]] = []
         with (
-            sifting(op.filter, _HEAD, _DIGEST) as self._sieve,
-            closing(self._rows(op, -1, 0)) as found,
+            sifting(op.filter, _HEAD, _DIGEST) as sieve,
+            closing(self._rows(op, -1, 0, sieve)) as found,
         ):
             while (end is None or len(met) < end) and (some := found.fetchmany(size)):
                 pairs = zip(some, self._peeked(some), strict=False)
@@ -159,15 +157,18 @@ class Reader:
         except StorageError:  # whoever comes to the damaged one is told
             return (loads(peek(row[3])) for row in rows)
 
-    def _rows(self, op: SearchOp, limit: int, offset: int) -> sqlite3.Cursor:
+    def _rows(
+        self, op: SearchOp, limit: int, offset: int, sieve: int | None = None
+    ) -> sqlite3.Cursor:
+        """The rows of a search; `sieve` is the number of what they are sifted by, if they are."""
         where = (*_bounds(op.namespace_prefix), self._now)
         cursor = self._conn.cursor()
         cursor.row_factory = None
         query = self._batch.queries.get(op.query or "")
         if query is None:
-            if self._sieve is None:
+            if sieve is None:
                 return cursor.execute(SQL.search, (*where, limit, offset))
-            values = (*where, self._sieve)
+            values = (*where, sieve)
             return sifted(self._conn, lambda: cursor.execute(SQL.search_sifted, values))
         if has_extension(self._conn, SQL.extension_version):
             try:
