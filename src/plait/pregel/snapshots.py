@@ -165,7 +165,7 @@ def _as_asked(snapshot: StateSnapshot, graph: Pregel, config: Any) -> StateSnaps
     """
     if snapshot.metadata is not None:
         return snapshot
-    [*_inwards(graph, cast("Any", snapshot.config)["configurable"].get("checkpoint_ns") or "")]
+    list(_inwards(graph, cast("Any", snapshot.config)["configurable"].get("checkpoint_ns") or ""))
     asked = cast("dict[str, Any]", config)
     if graph.config:
         both = merge_configs(graph.config, config)
