@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
 from plait.reflection import signature
 from plait.runnables.config import RunnableConfig
@@ -123,6 +123,15 @@ def model_of(runnable: Runnable[Any, Any], which: str, its_type: Any) -> Model:
         return root_model(name, Any)
 
 
+def _described(its_type: Any) -> Any:
+    """The type, or `Any` if pydantic cannot describe it."""
+    try:
+        TypeAdapter(its_type)
+    except Exception:
+        return Any
+    return its_type
+
+
 def has_root(model: Model) -> bool:
     """Whether it is a model of one value, not of named fields."""
     return issubclass(model, RootModel)
@@ -153,7 +162,7 @@ def output_of_parallel(
     runnable: Runnable[Any, Any], steps: Mapping[str, Any], config: RunnableConfig | None
 ) -> Model:
     """One field for each step."""
-    fields = {key: (step.OutputType, ...) for key, step in steps.items()}
+    fields = {key: (_described(step.OutputType), ...) for key, step in steps.items()}
     return fields_model(runnable.get_name("Output"), fields)
 
 

@@ -11,13 +11,16 @@ from langchain_core.runnables import (
     AddableDict,
     ConfigurableField,
     ConfigurableFieldSpec,
+    Runnable,
     RunnableBranch,
     RunnableGenerator,
     RunnableLambda,
     RunnableParallel,
     RunnablePassthrough,
     RunnableSerializable,
+    ensure_config,
 )
+from langchain_core.runnables.config import get_async_callback_manager_for_config
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 
@@ -118,7 +121,7 @@ class Keeps(RunnableSerializable[str, str]):
 
 
 def case_configurable_runnables_get_a_complete_config(env):
-    seen: list
+    seen: list = []
     fields = Keeps(seen=seen).configurable_fields(tone=ConfigurableField(id="tone"))
     alternatives = Keeps(seen=seen).configurable_alternatives(
         ConfigurableField(id="which"), other=Keeps(seen=seen)
@@ -143,6 +146,66 @@ def case_keys_that_pydantic_keeps_for_itself(env):
         RunnableParallel(_a=lambda x: x, json=lambda x: x).get_output_jsonschema(),
         prompt.invoke({"model_json_schema": 1, "_private": 2, "json": 3, "plain": 4}).to_string(),
     ]
+
+
+class Untold(Runnable[int, int]):
+    @property
+    def InputType(self):
+        raise TypeError
+
+    @property
+    def OutputType(self):
+        raise TypeError
+
+    def invoke(self, input, config=None, **kwargs):
+        return input
+
+
+def case_pictures_of_types_that_cannot_be_told(env):
+    def chosen(n: int) -> Runnable[int, int]:
+        return Untold()
+
+    parallel = RunnableLambda(chosen) | RunnableParallel(a=chosen, b=str)
+    return [
+        Untold().get_graph().draw_mermaid(),
+        (Untold() | Untold()).get_graph().draw_mermaid(),
+        len(parallel.get_graph().to_json(with_schemas=True)["nodes"]),
+        env.error(lambda: Untold().get_input_schema()),
+    ]
+
+
+class TellsStartAndEnd(Runnable[int, str]):
+    def invoke(self, input, config=None, **kwargs):
+        raise NotImplementedError
+
+    async def astream(self, input, config=None, **kwargs):
+        config = ensure_config(config)
+        manager = get_async_callback_manager_for_config(config)
+        run = await manager.on_chain_start(
+            None, input, name=self.get_name(), run_id=config.get("run_id")
+        )
+        for word in ("a", "b"):
+            yield word
+        await run.on_chain_end("ab")
+
+
+class Called(Runnable[int, int]):
+    def invoke(self, input, config=None, **kwargs):
+        return self._call_with_config(abs, input, config)
+
+    async def ainvoke(self, input, config=None, **kwargs):
+        async def work(n):
+            return abs(n)
+
+        return await self._acall_with_config(work, input, config)
+
+
+async def case_events_of_runnables_that_tell_of_themselves(env):
+    found = []
+    for runnable in (TellsStartAndEnd(), Called(), TellsStartAndEnd() | RunnableLambda(str)):
+        events = [event async for event in runnable.astream_events(1, version="v2")]
+        found.append([(one["event"], one["name"], one["data"]) for one in events])
+    return found
 
 
 def case_sessions_of_a_function_without_parameters(env):
