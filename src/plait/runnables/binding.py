@@ -213,27 +213,33 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
         input: Input,
         config: RunnableConfig | None = None,
         *,
-        version: Literal["v1", "v2", "v3"] = "v2",
+        version: Literal["v1", "v2", "v3"] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Those of the bound runnable."""
-        kwargs = {**self.kwargs, **kwargs}
-        return self.bound.stream_events(input, self._config(config), version=version, **kwargs)
+        """Those of the bound runnable; of "v2", if neither the call nor what is bound says more."""
+        asked, given = self._version(version, kwargs)
+        return self.bound.stream_events(input, self._config(config), version=asked, **given)
+
+    def _version(self, version: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The version of the events that is asked for, and the other arguments."""
+        given = {**self.kwargs, **kwargs}
+        bound = given.pop("version", None)
+        return version or bound or "v2", given
 
     def astream_events(
         self,
         input: Input,
         config: RunnableConfig | None = None,
         *,
-        version: Literal["v1", "v2", "v3"] = "v2",
+        version: Literal["v1", "v2", "v3"] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Those of `Runnable`; version "v3" of the bound runnable."""
-        if version != "v3":
-            return super().astream_events(input, config, version=version, **kwargs)
-        kwargs = {**self.kwargs, **kwargs}
+        asked, given = self._version(version, kwargs)
+        if asked != "v3":
+            return super().astream_events(input, config, version=asked, **kwargs)
         bound = cast("Any", self.bound)
-        return bound.astream_events(input, self._config(config), version=version, **kwargs)
+        return bound.astream_events(input, self._config(config), version=asked, **given)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any
