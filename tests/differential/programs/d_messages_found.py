@@ -6,6 +6,7 @@ from functools import update_wrapper
 from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.load import dumpd, load
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -321,3 +322,30 @@ def case_dumps_of_tools_with_fields_that_no_json_describes(env):
 
     dumped = search.model_dump(mode="json")
     return dumped["name"], type(dumped["args_schema"]).__name__, search.args
+
+
+def case_what_looks_at_objects_before_they_are_made(env):
+    written = dumpd([HumanMessage("x", id="1"), {"plain": AIMessage("y", id="2")}])
+    asked = []
+
+    def refuse_ai(class_path, kwargs):
+        if "AIMessage" in class_path[-1]:
+            raise ValueError(class_path)
+
+    missing = {"lc": 1, "type": "not_implemented", "id": ["datetime", "datetime"], "repr": "x"}
+    return [
+        load(
+            written,
+            allowed_objects=[HumanMessage, AIMessage],
+            init_validator=lambda class_path, kwargs: asked.append(
+                (class_path[-1], kwargs["content"])
+            ),
+        ),
+        asked,
+        env.error(
+            lambda: load(written, allowed_objects="messages", init_validator=refuse_ai),
+        ),
+        load({"a": missing}, allowed_objects="messages", ignore_unserializable_fields=True),
+        env.error(lambda: load({"a": missing}, allowed_objects="messages")),
+        load(written, allowed_objects="messages", valid_namespaces=["mine"]),
+    ]
