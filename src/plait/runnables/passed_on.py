@@ -5,7 +5,7 @@ A method takes a config if it has a parameter `config`.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 from plait.runnables.calling import accepts, code_of
@@ -16,7 +16,14 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 def is_method(value: Any) -> bool:
     """Whether it is a method: a field that holds a function or a class is handed out as it is."""
-    return isinstance(value, MethodType)
+    return isinstance(_itself(value), MethodType)
+
+
+def _itself(method: Any) -> Any:
+    """A method without what was put around it here: one thing may be wrapped in another."""
+    while isinstance(method, FunctionType) and hasattr(method, "__wrapped__"):
+        method = cast("Any", method).__wrapped__
+    return method
 
 
 def given_config(
@@ -68,7 +75,7 @@ def under_config(
 
 def _place(method: Callable[..., Any]) -> int | None:
     """Where a method takes the config, if not by its name alone; `self` does not count."""
-    code = code_of(method)
+    code = code_of(_itself(method))
     names = code.co_varnames[1 : code.co_argcount] if code else ()
     return names.index("config") if "config" in names else None
 

@@ -21,6 +21,7 @@ from langchain_core.runnables import (
     ensure_config,
 )
 from langchain_core.runnables.config import get_async_callback_manager_for_config
+from langchain_core.runnables.graph import Edge, Graph, Node
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 
@@ -83,6 +84,7 @@ def case_methods_are_called_on_what_the_config_makes(env):
     voice = Voice().configurable_fields(tone=ConfigurableField(id="tone"))
     high: dict[str, Any] = {"configurable": {"tone": "high"}}
     bound = voice.with_config(**high)
+    either = voice.configurable_alternatives(ConfigurableField(id="which"), other=Voice())
     mid = {"configurable": {"tone": "mid"}, "tags": ["t"]}
     return [
         voice.says(),
@@ -96,6 +98,9 @@ def case_methods_are_called_on_what_the_config_makes(env):
         bound.with_types(input_type=str).says_of("x", mid),
         bound.with_types(input_type=str).says(),
         env.error(lambda: bound.nothing_of_this_name),
+        either.with_config(**high).says(),
+        either.with_config(**high).says_of("x", mid),
+        either.with_config(**high).with_types(input_type=str).says_by_name(),
     ]
 
 
@@ -269,3 +274,10 @@ def case_which_errors_a_batch_tries_again(env):
     )
     errors = again.batch([1, 2], return_exceptions=True)
     return [type(error).__name__ for error in errors], sorted(calls)
+
+
+def case_pictures_of_nodes_with_sets_in_their_metadata(env):
+    metadata = {"tags": {"b", "c", "a"}, "order": ["b", "a"], "inside": {"a": 1}}
+    nodes = {name: Node(name, name, Voice, None) for name in ("x", "y", "z")}
+    nodes["y"] = Node("y", "y", Voice, metadata)
+    return Graph(nodes, [Edge("x", "y"), Edge("y", "z")]).draw_mermaid()
