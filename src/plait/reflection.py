@@ -55,6 +55,31 @@ def resolved_annotations(kind: Any) -> dict[str, Any]:
         ) from error
 
 
+def known_annotations(function: Any) -> dict[str, Any]:
+    """`resolved_annotations` of a function; one that names what does not exist stays a text.
+
+    >>> def add(a: "int", b: "Missing"): ...
+    >>> known_annotations(add)
+    {'a': <class 'int'>, 'b': 'Missing'}
+    """
+    try:
+        return resolved_annotations(function)
+    except AnnotationError:
+        space = getattr(inspect.unwrap(function), "__globals__", {})
+        return {name: _known(name, hint, space) for name, hint in own_annotations(function).items()}
+
+
+def _known(name: str, hint: Any, space: dict[str, Any]) -> Any:
+    def alone() -> None:
+        """One annotation, so that it does not fail with the others."""
+
+    alone.__annotations__ = {name: hint}
+    try:
+        return get_type_hints(alone, space, include_extras=True)[name]
+    except NameError:
+        return hint
+
+
 def is_annotated(kind: Any) -> bool:
     """Whether it is a class written in Python, which can have annotations: one of builtins, as a
     schema, is the type of one value.

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from typing import Any, cast, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaSerializer, core_schema
@@ -194,7 +195,12 @@ def _as_json(value: Any) -> Any:
         return repr(value)
     if isinstance(value, type):
         kind = cast("type[Any]", value)
-        return kind.model_json_schema() if issubclass(kind, BaseModel) else repr(kind)
+        if not issubclass(kind, BaseModel):
+            return repr(kind)
+        try:
+            return kind.model_json_schema()
+        except PydanticInvalidForJsonSchema:  # it has a field that no JSON describes
+            return repr(kind)
     return value
 
 

@@ -214,6 +214,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
     "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
     "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",
+    "d_runnables_found::streams_of_dicts_that_do_not_add": "Streams of dicts that do not add",
+    "d_runnables_found::which_errors_a_batch_tries_again": "Attempts of a batch",
     "d_runnables_log::names_with_slashes": "Names in `astream_log`",
     "d_runnables_more::a_function_after_a_stream_without_a_chunk": "Streams without a chunk",
     "d_runnables_more::default_limit_of_a_graph_in_a_function": "Limits that nobody named",

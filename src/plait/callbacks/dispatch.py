@@ -65,9 +65,9 @@ async def ahandle_event(
             await tell(handler)
         else:
             others.append(handler)
-    if len(others) == 1:
+    if len(others) == 1 and not iscoroutinefunction(getattr(others[0], event, None)):
         await tell(others[0])
-    elif others:
+    elif others:  # as tasks of their own: what one sets in its context is not the run's
         await asyncio.gather(*(tell(handler) for handler in others))
 
 

@@ -56,14 +56,17 @@ class BaseCallbackHandler(
     raise_error: bool = False
     run_inline: bool = False
     wants_tokens: bool = False
-    # Any: type checkers let a class define a property in their place, as LangChain has them.
-    ignore_llm: Any = False
-    ignore_chat_model: Any = False
-    ignore_chain: Any = False
-    ignore_agent: Any = False
-    ignore_retriever: Any = False
-    ignore_retry: Any = False
-    ignore_custom_event: Any = False
+    if TYPE_CHECKING:  # Any: a class may define a property in their place, as LangChain has them
+        ignore_llm: Any
+        ignore_chat_model: Any
+        ignore_chain: Any
+        ignore_agent: Any
+        ignore_retriever: Any
+        ignore_retry: Any
+        ignore_custom_event: Any
+    else:  # no annotations: a handler that is a pydantic model too would take them for its fields
+        ignore_llm = ignore_chat_model = ignore_chain = ignore_agent = False
+        ignore_retriever = ignore_retry = ignore_custom_event = False
 
 
 class TokenListener(BaseCallbackHandler):

@@ -10,6 +10,16 @@ from plait.errors import InvalidValueError
 from plait.messages import AIMessageChunk, HumanMessage, convert_to_messages
 from plait.messages.base import give_id
 
+_FOR_TRACERS = ("ls_structured_output_format", "structured_output_format")
+"""What `with_structured_output` of LangChain's integrations binds for those who look on."""
+
+
+def for_provider(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments that are for the model itself: its provider refuses others."""
+    if not any(name in kwargs for name in _FOR_TRACERS):
+        return kwargs
+    return {name: value for name, value in kwargs.items() if name not in _FOR_TRACERS}
+
 
 def to_messages(input: Any) -> list[Any]:
     """The messages that a model is asked with: of a text, a sequence of messages, a prompt value.

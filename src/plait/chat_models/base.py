@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from plait.callbacks.context import finds_config
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
-from plait.chat_models.answering import complete, end_after, message_of, so_far, to_messages
+from plait.chat_models.answering import (
+    complete,
+    end_after,
+    for_provider,
+    message_of,
+    so_far,
+    to_messages,
+)
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
 from plait.chat_models.listening import arun_given, run_given
@@ -410,7 +417,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
         given = run_given(self._generate, run)
-        return self._generate(messages, stop=stop, **given, **kwargs)
+        return self._generate(messages, stop=stop, **given, **for_provider(kwargs))
 
     async def _amade(
         self,
@@ -430,7 +437,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         if self.rate_limiter is not None:
             await self.rate_limiter.aacquire(blocking=True)
         given = arun_given(self._agenerate, run)
-        return await self._agenerate(messages, stop=stop, **given, **kwargs)
+        return await self._agenerate(messages, stop=stop, **given, **for_provider(kwargs))
 
     def _chunks(
         self,
@@ -445,7 +452,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         form = chunks_in_version(self.output_version)
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
-        for last in self._stream(messages, stop=stop, **kwargs):
+        for last in self._stream(messages, stop=stop, **for_provider(kwargs)):
             complete(last, run_id)
             form(last)
             if run is not None:
@@ -469,7 +476,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         form = chunks_in_version(self.output_version)
         if self.rate_limiter is not None:
             await self.rate_limiter.aacquire(blocking=True)
-        async for last in self._astream(messages, stop=stop, **kwargs):
+        async for last in self._astream(messages, stop=stop, **for_provider(kwargs)):
             complete(last, run_id)
             form(last)
             if run is not None:

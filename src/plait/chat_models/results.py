@@ -96,9 +96,21 @@ class ChatGeneration(Generation):
         self, message: Any, generation_info: Mapping[str, Any] | None = None, text: str = ""
     ) -> None:
         content = message.content  # made for each token: no call that can be spared
-        self.text = content if content.__class__ is str else text_of(content)
+        self.text = content if content.__class__ is str else _text_in(content)
         self.generation_info = None if generation_info is None else dict(generation_info)
         self.message = message
+
+
+def _text_in(content: Any) -> str:
+    """The text in a content; a block that does not say its type, and has a text, is one."""
+    if isinstance(content, str):
+        return content
+    return text_of(
+        [
+            {"type": "text", **block} if isinstance(block, dict) and "text" in block else block
+            for block in content
+        ]
+    )
 
 
 class ChatGenerationChunk(ChatGeneration):

@@ -38,7 +38,10 @@ def _shown(value: Any) -> str | None:
     if isinstance(value, (list, tuple, set, frozenset)):
         items = cast("Collection[Any]", value)
         if all(isinstance(item, (str, int, float)) for item in items):
-            return ", ".join(map(str, items))
+            shown = [str(item) for item in items]
+            if isinstance(value, (set, frozenset)):
+                shown.sort()  # a set has no order: the same picture in each process
+            return ", ".join(shown)
     return None
 
 

@@ -98,7 +98,7 @@ def index(
     {'num_added': 0, 'num_updated': 0, 'num_skipped': 0, 'num_deleted': 2}
     """
     source_of = _source_of(source_id_key, cleanup)
-    write = _Writing(key_encoder, force_update, upsert_kwargs or {}, cleanup_batch_size)
+    write = _Writing(key_encoder, force_update, upsert_kwargs or {}, cleanup_batch_size, batch_size)
     steps = _Job(record_manager, vector_store, cleanup, source_of, write).steps()
     batches = _batches(docs_source, batch_size)
     answer: Any = None
@@ -128,7 +128,7 @@ async def aindex(
 ) -> IndexingResult:
     """The async twin of `index`; the documents may come from an async iterator, too."""
     source_of = _source_of(source_id_key, cleanup)
-    write = _Writing(key_encoder, force_update, upsert_kwargs or {}, cleanup_batch_size)
+    write = _Writing(key_encoder, force_update, upsert_kwargs or {}, cleanup_batch_size, batch_size)
     steps = _Job(record_manager, vector_store, cleanup, source_of, write).steps()
     batches = _abatches(docs_source, batch_size)
     answer: Any = None
@@ -173,6 +173,7 @@ class _Writing:
     force: bool
     kwargs: dict[str, Any]
     cleanup_size: int
+    batch_size: int
 
     def key_of(self, document: Document) -> str:
         """The id under which a document is indexed."""
@@ -216,8 +217,10 @@ class _Job:
         written = [key for key in documents if self.write.force or not known[key]]
         if written:
             named = [_under(key, documents[key]) for key in written]
-            ids = {} if put == "upsert" else {"ids": written}
-            yield _call(self.store, put, named, **ids, **self.write.kwargs)
+            more: dict[str, Any] = {}
+            if put != "upsert":  # a vector store may write to its database in batches, too
+                more = {"ids": written, "batch_size": self.write.batch_size}
+            yield _call(self.store, put, named, **{**more, **self.write.kwargs})
         yield _call(self.records, "update", list(documents), group_ids=sources, time_at_least=start)
         updated = sum(known[key] for key in written)
         self.counts["num_added"] += len(written) - updated

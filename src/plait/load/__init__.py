@@ -9,11 +9,11 @@ from plait.lazy import lazily
 
 # Not lazily: the module `load`, imported later, would stand in the place of the function.
 from plait.load.dump import dumpd, dumps
-from plait.load.load import load, loads
+from plait.load.load import InitValidator, load, loads
 
 if TYPE_CHECKING:
     from plait.load.serializable import Serializable
 
 __getattr__ = lazily(__name__, {"Serializable": "serializable"})
 
-__all__ = ["Serializable", "dumpd", "dumps", "load", "loads"]
+__all__ = ["InitValidator", "Serializable", "dumpd", "dumps", "load", "loads"]

@@ -2,11 +2,14 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from plait.load.dump import ESCAPED
 from plait.load.registry import data_classes, message_classes
+
+InitValidator = Callable[[tuple[str, ...], dict[str, Any]], None]
+"""Looks at the id of a class and what an object of it is to be made of; raises to refuse."""
 
 Allowed = Iterable[type[Any]] | Literal["all", "core", "messages"] | None
 
@@ -17,6 +20,9 @@ def load(
     allowed_objects: Allowed = None,
     secrets_map: Mapping[str, str] | None = None,
     secrets_from_env: bool = False,
+    valid_namespaces: Sequence[str] | None = None,
+    ignore_unserializable_fields: bool = False,
+    init_validator: InitValidator | None = None,
 ) -> Any:
     """Objects from plain data.
 
@@ -28,6 +34,11 @@ def load(
         secrets_map: The values of secrets by name; others are None.
         secrets_from_env: Look other secrets up in the environment. The data chooses the names:
             only for data that you trust.
+        valid_namespaces: Accepted for programs that give them; a class that is among the
+            `allowed_objects` may be made wherever it stands.
+        ignore_unserializable_fields: Make None of what could not be written.
+        init_validator: Called with the id of each class and what it is to be made of, before it
+            is made; to refuse, it raises.
 
     Raises:
         ValueError: The data names a class that may not be made.
@@ -41,7 +52,10 @@ def load(
     known = message_classes() if allowed_objects == "messages" else data_classes()
     if allowed_objects is not None and not isinstance(allowed_objects, str):
         known = {tuple(_id_of(each)): each for each in allowed_objects}
-    return _Loader(known, secrets_map or {}, secrets_from_env).made(obj)
+    del valid_namespaces
+    loader = _Loader(known, secrets_map or {}, secrets_from_env)
+    loader.skips, loader.validate = ignore_unserializable_fields, init_validator
+    return loader.made(obj)
 
 
 def loads(text: str, **kwargs: Any) -> Any:
@@ -56,6 +70,8 @@ class _Loader:
         self._known = known
         self._secrets = secrets
         self._from_env = from_env
+        self.skips = False
+        self.validate: InitValidator | None = None
 
     def made(self, data: Any) -> Any:
         if isinstance(data, list):
@@ -70,6 +86,8 @@ class _Loader:
         if kind == "secret":
             return self._secret(written["id"][0])
         if kind == "not_implemented":
+            if self.skips:
+                return None
             raise NotImplementedError(
                 f"The data describes an object that could not be written: {written.get('id')}"
             )
@@ -97,6 +115,8 @@ class _Loader:
                 "`allowed_objects`, if you trust the data."
             )
         kwargs = {key: self.made(value) for key, value in written.get("kwargs", {}).items()}
+        if self.validate is not None:
+            self.validate(its_id, kwargs)
         made = getattr(cls, "model_validate", None)
         return cls(**kwargs) if made is None else made(kwargs)
 
@@ -107,4 +127,4 @@ def _id_of(cls: Any) -> list[str]:
     return [*cls.__module__.split("."), cls.__name__]
 
 
-__all__ = ["load", "loads"]
+__all__ = ["InitValidator", "load", "loads"]

@@ -6,14 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.lazy import lazily
-from plait.messages.base import BaseMessage, BaseMessageChunk, put_id
+from plait.messages.base import BaseMessage, BaseMessageChunk, put_content, put_id
 from plait.messages.calls import (
     check_invalid_tool_calls,
     check_tool_call_chunks,
     check_tool_calls,
     read_chunks,
     read_openai_calls,
+    read_openai_chunks,
     tool_call_chunk,
+    whole_calls,
 )
 from plait.messages.fields import ANY_JSON, Field
 from plait.messages.merge import merge_lists
@@ -141,8 +143,18 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
         super().__plait_filled__(given)
         self.init_tool_calls()
 
+    def __plait_read_openai__(self) -> None:
+        """As pieces: each may be a part of a call, which those with its index make whole."""
+        raw = self.additional_kwargs.get("tool_calls")
+        if raw and not (self.tool_call_chunks or self.tool_calls or self.invalid_tool_calls):
+            object.__setattr__(self, "tool_call_chunks", read_openai_chunks(raw))
+
     def init_tool_calls(self) -> AIMessageChunk:
-        """Brings `tool_calls` and `tool_call_chunks` in line; the chunks win."""
+        """Brings `tool_calls` and `tool_call_chunks` in line; the chunks win.
+
+        In the last piece of a stream of standard blocks (`output_version` "v1"), the calls in the
+        content are whole, too.
+        """
         chunks = self.tool_call_chunks
         if chunks:
             calls, invalid = read_chunks(chunks)
@@ -158,6 +170,9 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
                 for c in self.invalid_tool_calls
             ]
             object.__setattr__(self, "tool_call_chunks", made)
+        is_standard = self.response_metadata.get("output_version") == "v1"
+        if self.chunk_position == "last" and is_standard and isinstance(self.content, list):
+            put_content(self, whole_calls(self.content, self.tool_calls))
         return self
 
     def __plait_combine__(self, made: Any, rare: dict[str, Any], pieces: list[Any]) -> None:
@@ -183,6 +198,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
         put_id(made, best_id(ids))
         if chunks:
             rare["tool_call_chunks"] = chunks
+        if chunks or rare.get("chunk_position") == "last":
             made.init_tool_calls()
 
 

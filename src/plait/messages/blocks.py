@@ -57,20 +57,24 @@ def message_blocks(message: Any) -> list[Block]:
     kind = kind_of(message)
     content = message.content
     if isinstance(message, AIMessageChunk) and not content and message.chunk_position != "last":
-        return [chunk_block(cast("Block", c)) for c in message.tool_call_chunks]
+        return thoughts(message) + [chunk_block(cast("Block", c)) for c in message.tool_call_chunks]
     if message.response_metadata.get("output_version") == "v1" and isinstance(content, list):
         return cast("list[Block]", content)
     items = [content] if content and isinstance(content, str) else content
     anthropic = message.response_metadata.get("model_provider") == "anthropic"
     blocks = [standard(item, anthropic) for item in items]
     if kind == "ai":
-        thought = message.additional_kwargs.get("reasoning_content")
-        if isinstance(thought, str):
-            blocks.insert(0, {"type": "reasoning", "reasoning": thought})
+        blocks = thoughts(message) + blocks
         known = {b.get("id") for b in blocks if b["type"] == "tool_call"}
         calls = cast("list[Block]", message.tool_calls)
         blocks += [call_block(c) for c in calls if c["id"] not in known]
     return blocks
+
+
+def thoughts(message: Any) -> list[Block]:
+    """What a model thought, where its provider keeps that beside the content."""
+    thought = message.additional_kwargs.get("reasoning_content")
+    return [{"type": "reasoning", "reasoning": thought}] if isinstance(thought, str) else []
 
 
 def call_block(call: Block) -> Block:

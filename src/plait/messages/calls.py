@@ -153,6 +153,49 @@ def read_openai_calls(raw: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
     return calls, invalid
 
 
+def read_openai_chunks(raw: Any) -> list[ToolCallChunk]:
+    """The pieces of tool calls in a chunk of OpenAI's: their arguments may be cut anywhere."""
+    pieces: list[ToolCallChunk] = []
+    for given in cast("list[Any]", raw) if isinstance(raw, list) else []:
+        call: dict[str, Any] = cast("Any", given) if isinstance(given, dict) else {}
+        function = call.get("function")
+        if isinstance(function, dict):
+            said = cast("dict[str, Any]", function)
+            piece: dict[str, Any] = {
+                "name": said.get("name"),
+                "args": said.get("arguments"),
+                "id": call.get("id"),
+                "index": call.get("index"),
+            }
+            pieces += check_tool_call_chunks("additional_kwargs.tool_calls", [piece])
+    return pieces
+
+
+def whole_calls(content: list[Any], calls: list[ToolCall]) -> list[Any]:
+    """Standard blocks with whole calls in the place of what was streamed of them."""
+    by_id = {call["id"]: call for call in calls}
+    return [
+        _whole(cast("dict[str, Any]", block), by_id) if isinstance(block, dict) else block
+        for block in content
+    ]
+
+
+def _whole(block: dict[str, Any], by_id: dict[str | None, ToolCall]) -> dict[str, Any]:
+    kind = block.get("type")
+    if kind == "tool_call_chunk" and block.get("id") in by_id:
+        call = by_id[block.get("id")]
+        more = {key: block[key] for key in ("extras",) if key in block}
+        named = {"name": call["name"], "args": call["args"], "id": call["id"]}
+        return {"type": "tool_call", **named, **more}
+    if kind == "server_tool_call_chunk":
+        try:
+            args: Any = json.loads(block.get("args") or "{}")
+        except (json.JSONDecodeError, TypeError):
+            return block
+        return {**block, "type": "server_tool_call", "args": args}
+    return block
+
+
 def read_chunks(
     chunks: list[ToolCallChunk],
 ) -> tuple[list[ToolCall], list[InvalidToolCall]]:

@@ -113,8 +113,13 @@ def from_dict(data: dict[str, Any]) -> BaseMessage:
         kwargs: dict[str, Any] = {k: v for k, v in data["kwargs"].items() if k != "type"}
         name = str((data.get("id") or [""])[-1])
         classes = {cls.__name__: cls for cls in ROLES.values()}
-        if name in classes:
-            return classes[name](**kwargs)
+        cls = classes.get(name.removesuffix("Chunk"))  # what was streamed is whole by now
+        if cls is not None:
+            more = kwargs.get("additional_kwargs")
+            if cls is ToolMessage and more and "artifact" in more:
+                kwargs["additional_kwargs"] = {k: v for k, v in more.items() if k != "artifact"}
+                kwargs.setdefault("artifact", more["artifact"])
+            return cls(**kwargs)
     role = data.pop("role", None) or data.pop("type", None)
     data.pop("type", None)
     if not isinstance(role, str) or "content" not in data:

@@ -122,7 +122,10 @@ def merge_block(known: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type") == "non_standard" and "value" in item:
         if known.get("type") != "non_standard":
             return merge_dicts(known, {"extras": item["value"]})
-        return merge_dicts(known, {"index": item["index"], "value": item["value"]})
+        value = item["value"]
+        if isinstance(value, dict):  # the first says of what type it is
+            value = {k: v for k, v in cast("dict[str, Any]", value).items() if k != "type"}
+        return merge_dicts(known, {"index": item["index"], "value": value})
     return merge_dicts(known, {k: v for k, v in item.items() if k != "type"})
 
 

@@ -24,7 +24,7 @@ def add_notification_metadata(
     kept = {k: v for k, v in message.additional_kwargs.items() if k not in ("lc_source", "lc_data")}
     kept["lc_source"] = source
     if data is not None:
-        kept["lc_data"] = data
+        kept["lc_data"] = data.copy()
     return message.model_copy(update={"additional_kwargs": kept})
 
 

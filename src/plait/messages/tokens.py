@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from math import ceil
 from typing import Any, cast
 
@@ -54,26 +55,38 @@ def count_tokens_approximately(
         count_name: Whether names count.
         tokens_per_image: Tokens of an image, whatever its size.
         use_usage_metadata_scaling: Scale up by what the last model call said it really cost.
-        tools: Tool descriptions (dicts) that are sent along.
+        tools: Tools that are sent along, or descriptions of them (dicts).
 
     >>> count_tokens_approximately([("user", "hello there")])
     7
     """
     total = 0.0
     if tools:
-        total += ceil(sum(len(json.dumps(tool)) for tool in tools) / chars_per_token)
+        total += ceil(sum(map(_tool_size, tools)) / chars_per_token)
     measured: float | None = None
     reported = 0
+    providers: set[Any] = set()
     for message in convert_to_messages(messages):
         chars, images = message_size(message, tokens_per_image, count_name)
         total += ceil(chars / chars_per_token) + extra_tokens_per_message + images
         if use_usage_metadata_scaling:
+            provider = message.response_metadata.get("model_provider")
+            if provider and kind_of(message) == "ai":
+                providers.add(provider)
             usage = getattr(message, "usage_metadata", None)
-            if usage and message.response_metadata.get("model_provider"):
-                measured, reported = total, usage["total_tokens"]
-    if measured:
+            if usage:
+                measured, reported = (total, usage["total_tokens"]) if provider else (None, 0)
+    if measured and len(providers) == 1:  # tokens of two providers do not compare
         total *= min(MAX_SCALE, max(1.0, reported / measured))
     return ceil(total)
+
+
+def _tool_size(tool: Any) -> int:
+    """The characters of a tool's description."""
+    if not isinstance(tool, Mapping):
+        # A floor above: whoever has a tool has loaded most of it.
+        tool = import_module("plait.utils.function_calling").convert_to_openai_tool(tool)
+    return len(json.dumps(tool))
 
 
 def approximate_size(message: Any) -> float:

@@ -38,9 +38,20 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
         template: str,
         template_format: PromptTemplateFormat = "f-string",
         partial_variables: Mapping[str, Any] | None = None,
+        *,
+        input_variables: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """From the text of the template."""
+        """From the text of the template.
+
+        Args:
+            template: The text.
+            template_format: "f-string" or "mustache".
+            partial_variables: Values that are known ahead.
+            input_variables: Accepted for programs that give them; the text itself names them.
+            kwargs: Further fields of the template (`additional_kwargs`).
+        """
+        del input_variables
         prompt = PromptTemplate.from_template(
             template, template_format=template_format, partial_variables=partial_variables
         )
@@ -113,13 +124,23 @@ class ContentMessagePromptTemplate(BaseStringMessagePromptTemplate):
         template: str | Sequence[Any],
         template_format: PromptTemplateFormat = "f-string",
         partial_variables: Mapping[str, Any] | None = None,
+        *,
+        input_variables: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> Self:
         """From a text, or a list of texts, blocks of text, images and other blocks.
 
+        Args:
+            template: The text or the list.
+            template_format: "f-string" or "mustache".
+            partial_variables: Values that are known ahead; of a text only.
+            input_variables: Accepted for programs that give them; the template itself names them.
+            kwargs: Further fields of the template (`additional_kwargs`).
+
         Raises:
             InvalidTemplateError: It is none of these.
         """
+        del input_variables
         if isinstance(template, str):
             return super().from_template(template, template_format, partial_variables, **kwargs)
         if not isinstance(template, (list, tuple)):

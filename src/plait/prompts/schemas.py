@@ -6,6 +6,7 @@ from typing import Any, cast
 from pydantic import BaseModel, create_model
 
 from plait.prompts.mustache import Mustache, Part
+from plait.runnables.schemas import definitions
 
 
 def model_of_variables(
@@ -14,7 +15,7 @@ def model_of_variables(
     """A model whose fields are the variables; text, where nothing else is said."""
     fields: dict[str, Any] = {name: (types.get(name, str), ...) for name in names}
     fields.update({name: (types.get(name, str), None) for name in optional})
-    return create_model("PromptInput", **fields)
+    return create_model("PromptInput", **definitions(fields))
 
 
 def model_of_mustache(template: Mustache) -> type[BaseModel]:
@@ -39,4 +40,4 @@ def _model(name: str, tree: Mapping[str, Any]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         key: (_model(key, inner) if inner else str, None) for key, inner in tree.items()
     }
-    return cast("Any", create_model)(name, **fields)
+    return cast("Any", create_model)(name, **definitions(fields))

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
-from plait.runnables.config import RunnableConfig, ensure_config, merge_configs, with_entries
+from plait.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    get_config_list,
+    merge_configs,
+    with_entries,
+)
+from plait.runnables.passed_on import is_method, under_config
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -57,7 +64,11 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
         # What the binding does not have is asked of the runnable itself (`model.bind(..).profile`).
         if name.startswith("_") or name == "bound":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.bound, name)
+        value = getattr(self.bound, name)
+        return under_config(value, self._united) if is_method(value) else value
+
+    def _united(self, config: RunnableConfig | None) -> RunnableConfig:
+        return merge_configs(self.config, config)
 
     def _changed(self, **changes: Any) -> Any:
         """The same with other arguments."""
@@ -119,7 +130,9 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
         merged = merge_configs(self.config, config)
         return merge_configs(merged, *(factory(merged) for factory in self.config_factories))
 
-    def _configs(self, config: Configs) -> Any:
+    def _configs(self, config: Configs, count: int) -> Any:
+        if self.config_factories:  # what they make (the handler of listeners) is for one run each
+            return [self._config(one) for one in get_config_list(config, count)]
         if config is None or isinstance(config, Mapping):
             return self._config(config)
         return [self._config(one) for one in config]
@@ -144,7 +157,7 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
     ) -> list[Output]:
         """Batch the bound runnable."""
         kwargs = {**self.kwargs, **kwargs, "return_exceptions": return_exceptions}
-        return self.bound.batch(inputs, self._configs(config), **kwargs)
+        return self.bound.batch(inputs, self._configs(config, len(inputs)), **kwargs)
 
     async def abatch(
         self,
@@ -156,7 +169,7 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
     ) -> list[Output]:
         """Batch the bound runnable."""
         kwargs = {**self.kwargs, **kwargs, "return_exceptions": return_exceptions}
-        return await self.bound.abatch(inputs, self._configs(config), **kwargs)
+        return await self.bound.abatch(inputs, self._configs(config, len(inputs)), **kwargs)
 
     def batch_as_completed(
         self,
@@ -168,7 +181,7 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
     ) -> Iterator[tuple[int, Any]]:
         """Batch the bound runnable."""
         kwargs = {**self.kwargs, **kwargs, "return_exceptions": return_exceptions}
-        return self.bound.batch_as_completed(inputs, self._configs(config), **kwargs)
+        return self.bound.batch_as_completed(inputs, self._configs(config, len(inputs)), **kwargs)
 
     def abatch_as_completed(
         self,
@@ -180,7 +193,7 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
     ) -> AsyncIterator[tuple[int, Any]]:
         """Batch the bound runnable."""
         kwargs = {**self.kwargs, **kwargs, "return_exceptions": return_exceptions}
-        return self.bound.abatch_as_completed(inputs, self._configs(config), **kwargs)
+        return self.bound.abatch_as_completed(inputs, self._configs(config, len(inputs)), **kwargs)
 
     def stream(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
@@ -200,27 +213,33 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
         input: Input,
         config: RunnableConfig | None = None,
         *,
-        version: Literal["v1", "v2", "v3"] = "v2",
+        version: Literal["v1", "v2", "v3"] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Those of the bound runnable."""
-        kwargs = {**self.kwargs, **kwargs}
-        return self.bound.stream_events(input, self._config(config), version=version, **kwargs)
+        """Those of the bound runnable; of "v2", if neither the call nor what is bound says more."""
+        asked, given = self._version(version, kwargs)
+        return self.bound.stream_events(input, self._config(config), version=asked, **given)
+
+    def _version(self, version: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The version of the events that is asked for, and the other arguments."""
+        given = {**self.kwargs, **kwargs}
+        bound = given.pop("version", None)
+        return version or bound or "v2", given
 
     def astream_events(
         self,
         input: Input,
         config: RunnableConfig | None = None,
         *,
-        version: Literal["v1", "v2", "v3"] = "v2",
+        version: Literal["v1", "v2", "v3"] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Those of `Runnable`; version "v3" of the bound runnable."""
-        if version != "v3":
-            return super().astream_events(input, config, version=version, **kwargs)
-        kwargs = {**self.kwargs, **kwargs}
+        asked, given = self._version(version, kwargs)
+        if asked != "v3":
+            return super().astream_events(input, config, version=asked, **kwargs)
         bound = cast("Any", self.bound)
-        return bound.astream_events(input, self._config(config), version=version, **kwargs)
+        return bound.astream_events(input, self._config(config), version=asked, **given)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any

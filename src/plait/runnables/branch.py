@@ -59,15 +59,10 @@ class RunnableBranch(ComparedFields, Runnable[Input, Output]):
             self.branches.append((coerce_to_runnable(both[0]), coerce_to_runnable(both[1])))
 
     @property
-    def OutputType(self) -> Any:
-        """Anything."""
-        return Any
-
-    @property
     def InputType(self) -> Any:
-        """The input type of the first part that has one."""
+        """The input type of the first part that has one, else of `RunnableBranch[...]`."""
         types = [part.InputType for part in self._parts()]
-        return next((one for one in types if one is not Any), Any)
+        return next((one for one in types if one is not Any), super().InputType)
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
         """That of the first part that takes something in particular."""

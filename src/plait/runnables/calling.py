@@ -14,7 +14,8 @@ from plait.runnables.addable import add_all
 from plait.runnables.config import RunnableConfig, patch_config, run_in_executor
 from plait.runnables.contexts import Chunks, held_under
 
-_VARKEYWORDS, _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x08, 0x20, 0x80, 0x200
+_VARPOSITIONAL, _VARKEYWORDS = 0x04, 0x08
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
 def code_of(func: Any) -> CodeType | None:
@@ -57,6 +58,31 @@ def accepts(func: Any, name: str) -> bool:
     wrapped = getattr(func, "__wrapped__", None)
     passes_on = code is None or bool(code.co_flags & _VARKEYWORDS)
     return wrapped is not None and passes_on and accepts(wrapped, name)
+
+
+def takes_nothing(func: Any) -> bool:
+    """Whether `func` has no parameters.
+
+    >>> takes_nothing(lambda: 1), takes_nothing(lambda *args: 1), takes_nothing(lambda x: x)
+    (True, False, False)
+    """
+    code = code_of(func)
+    if code is None or isinstance(func, partial):  # what it fills in is not known here
+        return False
+    stars = bool(code.co_flags & (_VARPOSITIONAL | _VARKEYWORDS))
+    return not stars and code.co_argcount + code.co_kwonlyargcount == _own_arguments(func)
+
+
+def takes_keyword(func: Any, name: str) -> bool:
+    """Whether a call of `func` may give it an argument by this name, as far as one can tell."""
+    code = code_of(func)
+    return code is None or bool(code.co_flags & _VARKEYWORDS) or accepts(func, name)
+
+
+def _own_arguments(func: Any) -> int:
+    """How many arguments Python itself fills in: the `self` of a method or a callable object."""
+    is_function = hasattr(func, "__code__") and not hasattr(func, "__self__")
+    return 0 if is_function else 1
 
 
 def call_function(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ConfigError
@@ -24,6 +25,7 @@ from plait.runnables.fields import (
     ConfigurableFieldSpec,
     get_unique_config_specs,
 )
+from plait.runnables.passed_on import given_config, is_method, with_config_argument
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -52,10 +54,25 @@ class DynamicRunnable(ComparedFields, Runnable[Input, Output]):
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
-        # A method of the default (`bind_tools`) is called on what the config makes of it.
         if name.startswith("_") or name in ("default", "config"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.default, name)
+        value = getattr(self.default, name)
+        return self._method(name, value) if is_method(value) else value
+
+    def _method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of the default, called on what the config makes of it."""
+
+        @wraps(method)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            given = given_config(method, args, kwargs)
+            if given is None and not self.config:
+                return method(*args, **kwargs)
+            runnable, config = self.prepare(given)
+            if given is not None:
+                args, kwargs = with_config_argument(method, args, kwargs, config)
+            return getattr(runnable, name)(*args, **kwargs)
+
+        return called
 
     def _arguments(self) -> dict[str, Any]:
         return {"default": self.default, "config": self.config, "name": self.name}
@@ -71,7 +88,7 @@ class DynamicRunnable(ComparedFields, Runnable[Input, Output]):
         while isinstance(runnable, DynamicRunnable):
             its = cast("DynamicRunnable[Any, Any]", runnable)
             runnable, config = its._made(merge_configs(its.config, config))
-        return runnable, config
+        return runnable, ensure_config(config)
 
     def with_config(
         self, config: RunnableConfig | None = None, **kwargs: Any

@@ -82,6 +82,8 @@ class HeardRun:
     input: dict[str, Any] = field(default_factory=dict[str, Any])
     """Told again when the run ends, where it is no outermost one."""
     is_inner: bool = False
+    tells_chunks: bool = False
+    has_ended: bool = False
 
 
 class EventStream(TokenListener):
@@ -127,6 +129,15 @@ class EventStream(TokenListener):
             self._room.clear()
             await self._room.wait()
 
+    def yielded(self, chunk: Any) -> None:
+        """The outermost run handed out a chunk: told here, if it tells of none itself.
+
+        That is so for a program's own runnable whose `astream` tells of its start and end alone.
+        """
+        run = next(iter(self._runs.values()), None)
+        if run is not None and run.kind == "chain" and not (run.tells_chunks or run.has_ended):
+            self._tell(run, "stream", {"chunk": chunk})
+
     def end(self) -> None:
         """Nothing more comes."""
         self._over = True
@@ -159,12 +170,14 @@ class EventStream(TokenListener):
             # Who started the outermost run knows what it was given.
             told = run.input if run.is_inner or input_too else {}
             self._tell(run, suffix, {**data, **told})
+            run.has_ended = True
             if run.is_inner:  # the outermost one stays: it is how the others are known as inner
                 del self._runs[run_id]
 
     def _chunk(self, run_id: UUID, chunk: Any) -> None:
         run = self._runs.get(run_id)
         if run is not None:
+            run.tells_chunks = True
             self._tell(run, "stream", {"chunk": chunk})
 
     def _tell(self, run: HeardRun, suffix: str, data: Any) -> None:
@@ -402,7 +415,8 @@ async def astream_events(
 
     async def run() -> None:
         try:
-            async for _ in runnable.astream(input, cast("Any", own), **kwargs):
+            async for chunk in runnable.astream(input, cast("Any", own), **kwargs):
+                events.yielded(chunk)
                 await events.room()
         finally:
             events.end()

@@ -11,6 +11,7 @@ from plait.messages import AIMessage, BaseMessage, HumanMessage
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.runnables.binding import RunnableBindingBase
+from plait.runnables.calling import takes_keyword, takes_nothing
 from plait.runnables.config import RunnableConfig, with_entries
 from plait.runnables.fields import ConfigurableFieldSpec, get_unique_config_specs
 from plait.runnables.functions import RunnableLambda
@@ -40,7 +41,8 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
     Args:
         runnable: Takes messages, or a dict with messages in it; gives messages, text or a dict.
         get_session_history: From the session's id (or the values of `history_factory_config`, by
-            name) to a `plait.chat_history.BaseChatMessageHistory`.
+            name) to a `plait.chat_history.BaseChatMessageHistory`. One without parameters gives
+            the same session to all.
         input_messages_key: The key of the new messages, if the input is a dict.
         output_messages_key: The key of the new messages, if the output is a dict.
         history_messages_key: The key under which the dict gets the earlier messages; without it
@@ -144,6 +146,8 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
 
     def _session(self, config: RunnableConfig) -> Any:
         """The history that the config names."""
+        if takes_nothing(self.get_session_history):
+            return self.get_session_history()  # one session, whatever the config names
         given = config.get("configurable", {})
         expected = [spec.id for spec in self.history_factory_config]
         missing = sorted(key for key in expected if key not in given)
@@ -155,6 +159,13 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
             )
         if len(expected) == 1:
             return self.get_session_history(given[expected[0]])
+        unknown = [key for key in expected if not takes_keyword(self.get_session_history, key)]
+        if unknown:
+            raise ValueError(
+                f"get_session_history takes no {', '.join(unknown)}, by which "
+                f"history_factory_config names a session: its parameters are to be "
+                f"{', '.join(expected)}."
+            )
         return self.get_session_history(**{key: given[key] for key in expected})
 
     def _load(self, given: Any, config: RunnableConfig) -> list[BaseMessage]:

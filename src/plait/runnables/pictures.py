@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import RootModel, create_model
@@ -109,7 +110,8 @@ def _form(runnable: Any, suffix: str) -> Any:
     """What goes in, or comes out, as a pydantic model: the runnable's own, if it has one."""
     known = getattr(runnable, f"get_{suffix.lower()}_schema", None)
     if known is not None:
-        return known()
+        with suppress(TypeError):  # a type that cannot be told: the picture shows all else
+            return known()
     return create_model(runnable.get_name(suffix), __base__=RootModel[Any])
 
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, RootModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
 from plait.reflection import signature
 from plait.runnables.config import RunnableConfig
@@ -26,8 +26,14 @@ _NO_DEFAULT: Any = object()
 
 
 def type_argument(runnable: Any, which: str) -> Any:
-    """The input or output type (`which`: "InputType", "OutputType") that a class declares."""
+    """The input or output type (`which`: "InputType", "OutputType") that a class declares.
+
+    Of an object that was made by `SomeClass[int, str](...)`, the types in the brackets.
+    """
     at = 0 if which == "InputType" else 1
+    types = get_args(getattr(runnable, "__orig_class__", None))
+    if len(types) == 2 and not isinstance(types[at], TypeVar):
+        return types[at]
     for cls in type(runnable).__mro__:
         pydantics = cast("dict[str, Any]", cls.__dict__.get("__pydantic_generic_metadata__") or {})
         found: list[tuple[Any, ...]] = [pydantics.get("args") or ()]
@@ -90,8 +96,20 @@ def root_model(name: str, root: Any, default: Any = _NO_DEFAULT) -> Model:
 
 def fields_model(name: str, fields: Mapping[str, tuple[Any, Any]]) -> Model:
     """A model of named fields, each an annotation and a default (`...`: required)."""
-    definitions = cast("dict[str, Any]", dict(fields))
-    return create_model(name, __config__=_LAX, **definitions)
+    return create_model(name, __config__=_LAX, **definitions(fields))
+
+
+def definitions(fields: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
+    """Fields as `create_model` takes them: a name that pydantic keeps for itself is an alias."""
+    out: dict[str, Any] = {}
+    for name, (annotation, default) in fields.items():
+        if name.startswith("_") or hasattr(BaseModel, name):
+            title = name.strip("_").replace("_", " ").title()
+            field = Field(default, alias=name, serialization_alias=name, title=title)
+            out[_kept_for(name)] = (annotation, field)
+        else:
+            out[name] = (annotation, default)
+    return out
 
 
 def model_of(runnable: Runnable[Any, Any], which: str, its_type: Any) -> Model:
@@ -103,6 +121,15 @@ def model_of(runnable: Runnable[Any, Any], which: str, its_type: Any) -> Model:
         return root_model(name, its_type)
     except Exception:  # a type that pydantic cannot describe
         return root_model(name, Any)
+
+
+def _described(its_type: Any) -> Any:
+    """The type, or `Any` if pydantic cannot describe it."""
+    try:
+        TypeAdapter(its_type)
+    except Exception:
+        return Any
+    return its_type
 
 
 def has_root(model: Model) -> bool:
@@ -135,7 +162,7 @@ def output_of_parallel(
     runnable: Runnable[Any, Any], steps: Mapping[str, Any], config: RunnableConfig | None
 ) -> Model:
     """One field for each step."""
-    fields = {key: (step.OutputType, ...) for key, step in steps.items()}
+    fields = {key: (_described(step.OutputType), ...) for key, step in steps.items()}
     return fields_model(runnable.get_name("Output"), fields)
 
 
@@ -149,9 +176,17 @@ def output_of_assign(mapper: Any, config: RunnableConfig | None) -> Model:
 
 def _fields_of(model: Model) -> dict[str, tuple[Any, Any]]:
     return {
-        name: (field.annotation, ... if field.is_required() else field.default)
+        field.alias if field.alias and name == _kept_for(field.alias) else name: (
+            field.annotation,
+            ... if field.is_required() else field.default,
+        )
         for name, field in model.model_fields.items()
     }
+
+
+def _kept_for(name: str) -> str:
+    """The field that stands for one whose name pydantic keeps for itself."""
+    return f"field_{name}"
 
 
 def input_of_sequence(steps: Sequence[Any], config: RunnableConfig | None) -> Model:

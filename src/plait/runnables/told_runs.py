@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Self, cast
 from uuid import UUID
 
+_ITS_OWN: Any = None
+
 
 @dataclass(slots=True)
 class Run:
@@ -37,15 +39,16 @@ class Run:
     child_runs: list[Run] = field(default_factory=list["Run"])
     reference_example_id: UUID | None = None
     """The example that it was run for, if whoever collects it says so."""
-    trace_id: UUID = field(init=False)
-    """The id of the outermost run around it that is told of."""
-    dotted_order: str = field(init=False)
+    trace_id: UUID = _ITS_OWN
+    """The id of the outermost run around it that is told of; by default its own."""
+    dotted_order: str = ""
     """Start and id of each run from the outermost to this one: sorts a trace by its tree."""
 
     def __post_init__(self) -> None:
-        self.trace_id = self.id
-        self.dotted_order = f"{self.start_time:%Y%m%dT%H%M%S%fZ}{self.id}"
-        self.events.append({"name": "start", "time": self.start_time})
+        self.trace_id = self.trace_id or self.id
+        self.dotted_order = self.dotted_order or f"{self.start_time:%Y%m%dT%H%M%S%fZ}{self.id}"
+        if not self.events:
+            self.events.append({"name": "start", "time": self.start_time})
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -29,12 +29,14 @@ class Target:
         "wired",
     )
 
-    def __init__(self, call: Callable[..., Any]) -> None:
+    def __init__(self, call: Callable[..., Any], asking: Callable[..., Any] | None = None) -> None:
         self.call = call
-        its: list[Parameter] = parameters(call)
-        self.names = frozenset(one.name for one in its)
-        self.configs = tuple(one.name for one in its if one.is_config)
-        self.runtimes = tuple(one.name for one in its if one.is_runtime)
+        # What a schema was made from could be read; beside another, types may be missing here.
+        its: list[Parameter] = parameters(call, lenient=True)
+        asks = its if asking in (None, call) else parameters(cast("Any", asking), lenient=True)
+        self.names = frozenset(one.name for one in asks)
+        self.configs = tuple(one.name for one in asks if one.is_config)
+        self.runtimes = tuple(one.name for one in asks if one.is_runtime)
         self.injected = frozenset(one.name for one in its if one.is_injected)
         self.call_ids = frozenset(one.name for one in its if one.is_call_id)
         self.wants_run = "run_manager" in self.names
@@ -59,7 +61,7 @@ class Target:
         return args, values
 
     def _before_spread(self) -> list[str]:
-        names = [one.name for one in parameters(self.call)]
+        names = [one.name for one in parameters(self.call, lenient=True)]
         return names[: names.index(cast("str", self.spread_args))]
 
 

@@ -142,6 +142,23 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         """The code that async calls run; None where it is the sync code, on a thread."""
         return None if type(self)._arun is BaseTool._arun else self._arun
 
+    def asking(self, code: Callable[..., Any]) -> Callable[..., Any]:
+        """The function whose parameters say what `code` asks of the program, such as the config."""
+        return code
+
+    def _parse_input(
+        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+    ) -> str | dict[str, Any]:
+        """The arguments that a call supplies, checked. A subclass may read them otherwise."""
+        return self._plans().arguments.read(tool_input, tool_call_id)
+
+    def _to_args_and_kwargs(
+        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What `_run` is called with for what a call supplies. A subclass may change it."""
+        values = self._parse_input(tool_input, tool_call_id)
+        return ((), values) if isinstance(values, dict) else ((values,), {})
+
     # --- schemas --------------------------------------------------------------------------------
 
     @property
@@ -459,12 +476,16 @@ class _Plan:
     The latter need the schema as a model class of pydantic's: that is made for the first call.
     """
 
-    __slots__ = ("_tool", "aio", "arguments", "read_call", "shown", "shown_json", "spreads", "sync")
+    __slots__ = (
+        *("_tool", "aio", "arguments", "read_call", "reads_itself"),
+        *("shown", "shown_json", "spreads", "sync"),
+    )
 
     sync: "Target | None"
     aio: "Target | None"
     arguments: "Arguments"
     read_call: Any
+    reads_itself: Any
     spreads: bool
 
     def __init__(self, tool: BaseTool) -> None:
@@ -474,7 +495,7 @@ class _Plan:
 
     def __getattr__(self, name: str) -> Any:
         # Only for what is not there yet.
-        if name not in ("aio", "arguments", "read_call", "spreads", "sync"):
+        if name not in ("aio", "arguments", "read_call", "reads_itself", "spreads", "sync"):
             raise AttributeError(name)
         self._prepare()
         return getattr(self, name)
@@ -485,12 +506,19 @@ class _Plan:
         tool = self._tool
         sync, aio = tool.sync_code(), tool.async_code()
         self.read_call = read_call
-        self.sync = None if sync is None else Target(sync)
-        self.aio = None if aio is None else Target(aio)
+        self.sync = None if sync is None else Target(sync, tool.asking(sync))
+        self.aio = None if aio is None else Target(aio, tool.asking(aio))
+        self.reads_itself = tool if _reads_itself(type(tool)) else None
         targets = [target for target in (self.sync, self.aio) if target is not None]
         # Only a schema made from the signature has fields for `*args` and `**kwargs` themselves.
         self.spreads = "_inferred" in vars(tool)
         self.arguments = Arguments(tool.name, tool.args_schema, targets)
+
+
+def _reads_itself(kind: type[BaseTool]) -> bool:
+    """Whether a class of the program's reads the arguments in a way of its own."""
+    names = ("_parse_input", "_to_args_and_kwargs")
+    return any(getattr(kind, name) is not getattr(BaseTool, name) for name in names)
 
 
 def _bound(
@@ -502,8 +530,12 @@ def _bound(
     run: Any,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of the code: what was supplied, and what it asks of the program."""
-    values = plan.arguments.read(given, call_id)
     args: tuple[Any, ...] = ()
+    if plan.reads_itself is not None:
+        args, values = plan.reads_itself._to_args_and_kwargs(given, call_id)
+        values = dict(values)
+    else:
+        values = plan.arguments.read(given, call_id)
     if not isinstance(values, dict):
         args, values = (values,), dict[str, Any]()
     elif plan.spreads and (target.spread_args or target.spread_kwargs):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
 
-from plait.reflection import resolved_annotations, signature
+from plait.reflection import known_annotations, resolved_annotations, signature
 from plait.tools.injected import is_call_id, is_injected
 
 FILTERED_ARGS = ("run_manager", "callbacks")
@@ -61,14 +61,17 @@ _SPREADS: dict[Any, str] = {
 }
 
 
-def parameters(func: Callable[..., Any]) -> list[Parameter]:
+def parameters(func: Callable[..., Any], *, lenient: bool = False) -> list[Parameter]:
     """The parameters of a function, with their annotations resolved.
+
+    Args:
+        lenient: Leave an annotation that names something that does not exist as it is written.
 
     Raises:
         AnnotationError: An annotation names something that does not exist.
         TypeError: `func` has no signature.
     """
-    hints = _hints(func)
+    hints = _hints(func, known_annotations if lenient else resolved_annotations)
     return [
         Parameter(name, hints.get(name, MISSING), its.default, _SPREADS.get(its.kind, ""))
         for name, its in signature(func).parameters.items()
@@ -82,13 +85,21 @@ def written(func: Any) -> Any:
     return func
 
 
-def _hints(func: Any) -> dict[str, Any]:
+def _hints(func: Any, resolve: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     func = written(func)
     if isinstance(func, type):
         return _hints_of_class(func)
     if not hasattr(func, "__code__") and not inspect.ismethod(func):
-        func = cast("Any", type(func)).__call__
-    return resolved_annotations(func)
+        own = getattr(func, "__signature__", None)
+        if isinstance(own, inspect.Signature):  # an object that says what it takes
+            return {
+                name: its.annotation
+                for name, its in own.parameters.items()
+                if its.annotation is not MISSING
+            }
+        wrapped = getattr(func, "__wrapped__", None)  # the signature is told of that
+        func = cast("Any", type(func)).__call__ if wrapped is None else written(wrapped)
+    return resolve(func)
 
 
 def _hints_of_class(kind: type) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`Tool`: a function of one text as a tool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ToolDefinitionError
@@ -50,19 +50,29 @@ class Tool(BaseTool):
             return None
         return self._arun
 
+    def asking(self, code: Callable[..., Any]) -> Callable[..., Any]:
+        """The function itself, unless a subclass defines what runs."""
+        its: Any = getattr(code, "__func__", code)
+        if its is Tool._run:
+            return cast("Callable[..., Any]", self.func)
+        return cast("Callable[..., Any]", self.coroutine) if its is Tool._arun else code
+
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function with the one argument, whatever it was called."""
         code = cast("Callable[..., Any]", self.func)
-        return code(self._only(args, kwargs), **_wiring(code, kwargs))
+        wired = _wiring(code, kwargs)
+        return code(self._only(args, kwargs, wired), **wired)
 
     async def _arun(self, *args: Any, **kwargs: Any) -> Any:
         """Await the coroutine function, else call the function on a thread."""
         if self.coroutine is None:
             return await run_in_executor(None, self._run, *args, **kwargs)
-        return await self.coroutine(self._only(args, kwargs), **_wiring(self.coroutine, kwargs))
+        wired = _wiring(self.coroutine, kwargs)
+        return await self.coroutine(self._only(args, kwargs, wired), **wired)
 
-    def _only(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        values = [*args, *(value for name, value in kwargs.items() if name not in _WIRED)]
+    def _only(self, args: tuple[Any, ...], kwargs: dict[str, Any], wired: Mapping[str, Any]) -> Any:
+        known = {*_WIRED, *wired}
+        values = [*args, *(value for name, value in kwargs.items() if name not in known)]
         if len(values) != 1:
             raise ToolException(
                 f"Tool {self.name!r} takes exactly one argument and was given {len(values)}. "
@@ -114,5 +124,8 @@ _WIRED = ("callbacks", "run_manager", "config")
 def _wiring(code: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     from plait.tools.signatures import parameters  # loads inspect
 
-    names = {one.name for one in parameters(code)}
-    return {name: kwargs[name] for name in _WIRED if name in kwargs and name in names}
+    return {
+        its.name: kwargs[its.name]
+        for its in parameters(code)
+        if its.name in kwargs and (its.name in _WIRED or not its.is_plain)
+    }

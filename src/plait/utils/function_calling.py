@@ -16,6 +16,7 @@ _SERVER_TOOLS = frozenset(
     (
         "apply_patch",
         "code_interpreter",
+        "computer",
         "computer_use_preview",
         "file_search",
         "function",
@@ -214,10 +215,21 @@ def _from_function(function: Any) -> dict[str, Any]:
     from plait.tools.schema import arguments_of, json_schema, model_of  # loads pydantic
 
     name = getattr(function, "__name__", None) or type(function).__name__
-    its, said, docs = arguments_of(function, parse_docstring=True, include_injected=False)
+    its, said, docs = arguments_of(
+        function, filter_args=_bound_later(function), parse_docstring=True, include_injected=False
+    )
     key = key_of((name, said), {one.name: (*one[1:], docs.get(one.name)) for one in its})
     shape = described(key, lambda: json_schema(model_of(name, its, said, docs)))
     return {**_from_shape(shape, name), "name": name}
+
+
+def _bound_later(function: Any) -> tuple[str, ...]:
+    """The `self` of a method that was taken from its class: no model supplies it."""
+    owner = str(getattr(function, "__qualname__", "")).rpartition(".")[0]
+    code = getattr(function, "__code__", None)
+    if code is None or not owner or owner.endswith("<locals>"):
+        return ()
+    return tuple(name for name in code.co_varnames[:1] if name in ("self", "cls"))
 
 
 def tool_example_to_messages(
@@ -237,7 +249,15 @@ def tool_example_to_messages(
 
     Returns:
         The messages of the example.
+
+    Raises:
+        ValueError: There are not as many results as calls.
     """
+    if tool_outputs and len(tool_outputs) != len(tool_calls):
+        raise ValueError(
+            f"{len(tool_outputs)} tool_outputs are no results of {len(tool_calls)} tool_calls: "
+            "give one for each call, or leave them out."
+        )
     from plait.messages import AIMessage, HumanMessage, ToolMessage  # only where it is asked for
 
     calls = [

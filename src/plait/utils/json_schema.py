@@ -21,6 +21,7 @@ def dereference_refs(
 
     Raises:
         KeyError: A reference leads nowhere.
+        ValueError: A reference leads to another document.
 
     >>> dereference_refs({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"type": "string"}}})
     {'items': {'type': 'string'}, '$defs': {'A': {'type': 'string'}}}
@@ -40,6 +41,7 @@ def self_contained(schema: dict[str, Any]) -> dict[str, Any]:
     return dereference_refs(own, full_schema=schema, skip_keys=())
 
 
+_DEFINITIONS = ("$defs", "definitions")
 _NESTED: tuple[Any, ...] = (dict, list)
 
 
@@ -66,18 +68,39 @@ def _inlined(
     if ref in open_refs:
         return _inlined(beside, root, open_refs, skipped)
     meant = _inlined(_find(root, ref), root, (*open_refs, ref), skipped)
-    return {**meant, **cast("dict[str, Any]", _inlined(beside, root, open_refs, skipped))}
+    if not isinstance(meant, dict):  # no schema; what stands beside it may be one
+        return _inlined(beside, root, open_refs, skipped) if beside else meant
+    its = cast("dict[str, Any]", meant)
+    return {**its, **cast("dict[str, Any]", _inlined(beside, root, open_refs, skipped))}
 
 
 def _find(root: dict[str, Any], ref: str) -> Any:
+    if not ref.startswith("#"):
+        raise ValueError(
+            f"The JSON schema refers to {ref!r}, which is not in it: a reference is to begin with "
+            "'#'. Put what it means into the schema's '$defs'."
+        )
     path = ref.removeprefix("#").strip("/").split("/")
     found: Any = root
     for step in path if path != [""] else []:
-        name = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or name not in found:
+        found = _step(found, step.replace("~1", "/").replace("~0", "~"))
+        if found is _NOWHERE:
             raise KeyError(f"The JSON schema refers to {ref!r}, which it does not have.")
-        found = cast("dict[str, Any]", found)[name]
     return found
+
+
+_NOWHERE: Any = object()
+
+
+def _step(place: Any, name: str) -> Any:
+    """What a step of a reference leads to: a key, a key that is a number, a place of a list."""
+    number = int(name) if name.isdecimal() else None
+    if isinstance(place, dict):
+        items = cast("dict[Any, Any]", place)
+        return items[name] if name in items else items.get(number, _NOWHERE)
+    if isinstance(place, list) and number is not None and number < len(cast("list[Any]", place)):
+        return cast("list[Any]", place)[number]
+    return _NOWHERE
 
 
 def without_titles(schema: dict[str, Any]) -> dict[str, Any]:
@@ -99,9 +122,13 @@ def all_required(schema: Any) -> Any:
         return schema
     items = cast("dict[str, Any]", schema)
     strict = {
-        key: value if key in ("$defs", "definitions", "enum", "default") else all_required(value)
+        key: value if key in (*_DEFINITIONS, "enum", "default") else all_required(value)
         for key, value in items.items()
     }
+    for key in _DEFINITIONS:
+        if isinstance(named := items.get(key), dict):
+            its = cast("dict[str, Any]", named)
+            strict[key] = {name: all_required(value) for name, value in its.items()}
     properties = items.get("properties")
     if isinstance(properties, dict) and "required" not in cast("dict[str, Any]", properties):
         strict["properties"] = {

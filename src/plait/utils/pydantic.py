@@ -12,19 +12,18 @@ def is_basemodel_subclass(cls: type[Any]) -> bool:
     >>> is_basemodel_subclass(int)
     False
     """
-    base = _base()
-    return base is not None and isinstance(cls, type) and issubclass(cls, base)  # pyright: ignore[reportUnnecessaryIsInstance]
+    return isinstance(cls, type) and issubclass(cls, _bases())  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 def is_basemodel_instance(obj: Any) -> bool:
     """Whether it is an object of a pydantic model."""
-    base = _base()
-    return base is not None and isinstance(obj, base)
+    return isinstance(obj, _bases())
 
 
-def _base() -> Any:
-    module = sys.modules.get("pydantic")
-    return None if module is None else module.BaseModel
+def _bases() -> tuple[Any, ...]:
+    """The bases of models: pydantic's, and that of its first version."""
+    modules = (sys.modules.get(name) for name in ("pydantic", "pydantic.v1"))
+    return tuple(module.BaseModel for module in modules if module is not None)
 
 
 def get_pydantic_field_names(pydantic_cls: Any) -> set[str]:
@@ -36,7 +35,8 @@ def get_pydantic_field_names(pydantic_cls: Any) -> set[str]:
     >>> sorted(get_pydantic_field_names(Page))
     ['pageSize', 'size']
     """
-    fields: dict[str, Any] = pydantic_cls.model_fields
+    is_first = not hasattr(pydantic_cls, "model_fields")  # of pydantic's first version
+    fields: dict[str, Any] = pydantic_cls.__fields__ if is_first else pydantic_cls.model_fields
     return {*fields, *(info.alias for info in fields.values() if info.alias)}
 
 
@@ -57,8 +57,14 @@ def pre_init(func: Callable[[Any, dict[str, Any]], Any]) -> Any:
 
     def before(cls: Any, given: dict[str, Any]) -> Any:
         values = dict(given)
+        by_name = cls.model_config.get("populate_by_name", False)
         for name, info in cls.model_fields.items():
-            if name not in values and info.alias not in values and not info.is_required():
+            if name in values:
+                continue
+            if info.alias in values:
+                if by_name:  # the function may ask for it by its name
+                    values[name] = values.pop(info.alias)
+            elif not info.is_required():
                 values[name] = info.get_default(call_default_factory=True)
         return func(cls, values)
 

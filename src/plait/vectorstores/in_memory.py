@@ -337,8 +337,8 @@ def _check_ids(documents: Sequence[Document], ids: Sequence[str | None] | None) 
 
 
 def _refuse(method: str, unknown: Mapping[str, Any]) -> None:
-    if unknown:
-        names = ", ".join(unknown)
+    names = ", ".join(name for name in unknown if name != "batch_size")  # `index` gives that one
+    if names:
         raise InvalidStoreOpError(f"InMemoryVectorStore.{method}() has no argument {names}.")
 
 
