@@ -5,7 +5,7 @@ come out, and checked dicts of a TypedDict; the dict that answers a JSON schema 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import UnionType
 from typing import (
@@ -22,6 +22,7 @@ from typing import (
 
 from typing_extensions import TypeVar, is_typeddict
 
+from plait.agents.native_schemas import holds_to_schemas
 from plait.errors import ConfigError, ModelError
 from plait.messages import AIMessage
 from plait.tools.structured import StructuredTool
@@ -304,18 +305,18 @@ def own_strategy(given: Any) -> Any:
     return AutoStrategy(given.schema) if kind.__name__ == "AutoStrategy" else given
 
 
-def strategy_for(response_format: Any, model: Any) -> Any:
+def strategy_for(response_format: Any, model: Any, tools: Sequence[Any] = ()) -> Any:
     """The strategy that a response format means for a model.
 
     Args:
         response_format: A strategy, or None.
-        model: A chat model: whether its provider can do it, its `profile` says.
+        model: A chat model: whether its provider can do it, its `profile` says, or its name.
+        tools: What else the model is given; some providers take either.
     """
     if not isinstance(response_format, AutoStrategy):
         return response_format
     schema = cast("AutoStrategy[Any]", response_format).schema
-    profile: Mapping[str, Any] = getattr(model, "profile", None) or {}
-    fits = profile.get("structured_output") and len(list(_variants(schema))) == 1
+    fits = len(list(_variants(schema))) == 1 and holds_to_schemas(model, tools)
     return ProviderStrategy(schema) if fits else ToolStrategy(schema)
 
 
