@@ -70,12 +70,13 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         self.use_ripgrep = use_ripgrep
         self.max_file_size_bytes = max_file_size_mb * 1024 * 1024
         make = StructuredTool.from_function
-        self.tools = [
-            make(self.glob_search, name="glob_search", description=GLOB),
-            make(self.grep_search, name="grep_search", description=GREP),
-        ]
+        self.glob_search = make(self._glob, name="glob_search", description=GLOB)
+        """The tool that finds files by name."""
+        self.grep_search = make(self._grep, name="grep_search", description=GREP)
+        """The tool that finds files by what is in them."""
+        self.tools = [self.glob_search, self.grep_search]
 
-    def glob_search(self, pattern: str, path: str = "/") -> str:
+    def _glob(self, pattern: str, path: str = "/") -> str:
         """The paths of files whose path below a folder fits a pattern, newest first."""
         start = self._folder(path)
         if start is None or not pattern.strip("/"):
@@ -84,7 +85,7 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         files = sorted((file for file in found if file.is_file()), key=_changed, reverse=True)
         return "\n".join(map(self._shown, files)) or NO_FILES
 
-    def grep_search(
+    def _grep(
         self,
         pattern: str,
         path: str = "/",

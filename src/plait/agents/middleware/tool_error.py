@@ -9,7 +9,7 @@ from plait.agents.middleware.options import check_functions
 from plait.errors import ConfigError, GraphBubbleUp, NotSupportedError
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
-from plait.types import Command
+from plait.types import Command, TracePolicy, omit_payload
 
 Content = str | list[Any] | None
 """What the model is told; None: nothing, and the error goes on."""
@@ -36,6 +36,9 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
     >>> ToolErrorMiddleware(words, tools=["search"]).name
     'ToolErrorMiddleware'
     """
+
+    trace_policy = TracePolicy(process_inputs=omit_payload)
+    """What a tool was given may be what must not be told."""
 
     def __init__(
         self,
