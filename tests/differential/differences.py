@@ -312,6 +312,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_mw_context::an_emulator_without_a_model": "Options of middleware",
     "g_mw_context::an_unknown_method_of_counting": "Options of middleware",
     "g_mw_files::what_ripgrep_leaves_out": "Searches by ripgrep",
+    "g_mw_given::a_tool_node_as_tools": "Tool nodes as tools",
+    "g_mw_given::models_of_other_providers": "Models of other providers",
     "g_mw_given::profiles_that_say_no": "Profiles that say no",
     "g_mw_pii::data_of_other_forms": "Personal data of other forms",
     "g_mw_pii::two_messages_of_the_user": "Every message of the user is checked",

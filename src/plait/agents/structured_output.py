@@ -281,7 +281,7 @@ class ProviderStrategyBinding(Generic[SchemaT]):
         if refusal := response.additional_kwargs.get("refusal"):
             raise ValueError(f"The model refused to answer: {refusal}")
         try:
-            data = json.loads(response.text)
+            data = json.loads(_text_of(response.content))
         except json.JSONDecodeError as error:
             is_cut = response.response_metadata.get("finish_reason") == "length"
             why = ". The answer was cut off by its limit: raise max_tokens" if is_cut else ""
@@ -290,6 +290,17 @@ class ProviderStrategyBinding(Generic[SchemaT]):
                 f"failed: {error}{why}"
             ) from error
         return self.spec.parse(data)
+
+
+def _text_of(content: Any) -> str:
+    """The text of a message: of its blocks, also of those that hold it as their content."""
+    if isinstance(content, str):
+        return content
+    parts: list[Any] = []
+    for block in cast("list[Any]", content):
+        known = cast("dict[str, Any]", block) if isinstance(block, dict) else {"text": block}
+        parts.append(known.get("text", known.get("content")))
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def own_strategy(given: Any) -> Any:

@@ -4,6 +4,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
     FilesystemFileSearchMiddleware,
+    HumanInTheLoopMiddleware,
     LLMToolEmulator,
     ModelFallbackMiddleware,
     ModelRequest,
@@ -11,16 +12,20 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     PIIMiddleware,
     ProviderToolSearchMiddleware,
+    ShellToolMiddleware,
     SummarizationMiddleware,
     ToolErrorMiddleware,
     ToolRetryMiddleware,
 )
 from langchain.agents.middleware.todo import write_todos
+from langchain.agents.structured_output import ProviderStrategy
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 
@@ -328,3 +333,66 @@ def case_providers_of_models_that_the_config_chooses(env):
     agent = create_agent(model, [add], middleware=[Look()])
     agent.invoke({"messages": "hi"})
     return found
+
+
+def case_a_shell_that_is_none(env):
+    return (
+        env.error(lambda: ShellToolMiddleware(shell_command=[])),
+        env.error(lambda: ShellToolMiddleware(shell_command=())),
+        env.error(lambda: ShellToolMiddleware(env={1: "x"})),
+        env.error(lambda: ShellToolMiddleware(env={"A": 1}).name),
+    )
+
+
+class Edited(BaseChatModel):
+    """Says what its script says."""
+
+    says: list
+
+    @property
+    def _llm_type(self):
+        return "edited"
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return ChatResult(generations=[ChatGeneration(message=self.says.pop(0))])
+
+
+def case_edits_of_an_earlier_turn(env):
+    def calls(name, **args):
+        return AIMessage("", tool_calls=[{"name": name, "args": args, "id": "1"}])
+
+    says = [calls("add", a=1), AIMessage("x"), calls("look", who="me"), AIMessage("y")]
+    agent = create_agent(
+        Edited(says=says),
+        [add, look],
+        middleware=[HumanInTheLoopMiddleware({"add": True})],
+        checkpointer=env.saver(),
+    )
+    thread = {"configurable": {"thread_id": "1"}}
+    edit = {"type": "edit", "edited_action": {"name": "add", "args": {"a": 2}}}
+    kept = []
+    for given in ("hi", Command(resume={"decisions": [edit]}), "again"):
+        given = {"messages": given} if isinstance(given, str) else given
+        agent.invoke(given, thread)
+        kept.append(agent.get_state(thread).values.get("hitl_edited_tool_calls"))
+    return kept
+
+
+def case_answers_whose_blocks_have_their_text_as_content(env):
+    content = ['{"t":', {"content": " 1"}, {"type": "text", "text": "}"}]
+    agent = create_agent(
+        Edited(says=[AIMessage(content=content)]), response_format=ProviderStrategy(Weather)
+    )
+    return agent.invoke({"messages": "hi"})["structured_response"].t
+
+
+def case_a_tool_node_as_tools(env):
+    model = Edited(says=[AIMessage("x")])
+    return env.error(lambda: create_agent(model, ToolNode([add])).invoke({"messages": "hi"}).keys())
+
+
+def case_models_of_other_providers(env):
+    return env.error(lambda: init_chat_model("groq:llama-3", api_key="x"))
