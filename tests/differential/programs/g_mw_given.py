@@ -1,5 +1,7 @@
 """What middleware keeps of its options, and what it makes of a request for another model."""
 
+import warnings
+
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -23,6 +25,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
@@ -396,3 +399,61 @@ def case_a_tool_node_as_tools(env):
 
 def case_models_of_other_providers(env):
     return env.error(lambda: init_chat_model("groq:llama-3", api_key="x"))
+
+
+def case_patterns_of_names_that_are_none(env):
+    for name in ("a.py", "b.txt"):
+        (env.tmp_path / name).write_text("tea")
+    search = FilesystemFileSearchMiddleware(root_path=str(env.tmp_path), use_ripgrep=False)
+    patterns = (
+        "*.{py",
+        "*.py}",
+        "*.{}",
+        "",
+        "*.py\0",
+        "*.py\n",
+        "}{",
+        "*.{py,}",
+        "{a,b}.{py,txt}",
+        "[",
+    )
+    return [search.grep_search.invoke({"pattern": "tea", "include": one}) for one in patterns]
+
+
+def case_sizes_that_are_none(env):
+    triggers = (
+        *({"tokens": 1000.5}, {"messages": 2.0}, {"messages": "10"}, {"messages": True}, {}),
+        *("messages", 5, ["messages", 5], ("messages", "2"), ("fraction", "x"), ("tokens", 0)),
+    )
+    return [
+        env.error(lambda one=one: SummarizationMiddleware(Named(), trigger=one).name)
+        for one in triggers
+    ]
+
+
+def case_older_options_beside_newer(env):
+    given = (
+        {"trigger": ("tokens", 2000), "max_tokens_before_summary": 1000},
+        {"keep": ("messages", 5), "messages_to_keep": 10},
+        {"keep": ("messages", 20), "messages_to_keep": 10},
+        {"max_tokens_before_summary": None},
+    )
+    found = []
+    for options in given:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            middleware = SummarizationMiddleware(Named(), **options)
+        found.append((middleware.trigger, middleware.keep, [one.category.__name__ for one in told]))
+    return found
+
+
+class Asked(BaseModel):
+    """Keeps configs."""
+
+    config: RunnableConfig
+    more: list[RunnableConfig | None] = Field(default_factory=list)
+
+
+def case_configs_in_pydantic_models(env):
+    asked = Asked(config={"tags": ["a"], "configurable": {"x": 1}}, more=[None, {"metadata": {}}])
+    return asked.config, asked.more, env.error(lambda: Asked(config={"tags": 1}))

@@ -100,12 +100,14 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         start = self._folder(path)
         if start is None:
             return NO_MATCHES
-        names = None if include is None else _alternatives(include)
+        names = ["*"] if include is None else _patterns(include)
+        if names is None:
+            return "Invalid include pattern"
         chosen = self._chosen(start, pattern) if self.use_ripgrep else None
         lines = [
             line
             for file in (self._files(start) if chosen is None else chosen)
-            if names is None or any(fnmatch(file.name, name) for name in names)
+            if any(fnmatch(file.name, name) for name in names)
             for line in self._told(file, wanted, output_mode)
         ]
         return "\n".join(lines) or NO_MATCHES
@@ -179,12 +181,24 @@ def _changed(file: Path) -> float:
     return file.stat().st_mtime
 
 
-def _alternatives(pattern: str) -> list[str]:
-    """A pattern with braces as patterns without.
+def _patterns(include: str) -> list[str] | None:
+    """What names may be like; None, if that is no pattern.
 
-    >>> _alternatives("*.{ts,tsx}")
-    ['*.ts', '*.tsx']
+    >>> _patterns("*.{ts,tsx}"), _patterns("*.{ts")
+    (['*.ts', '*.tsx'], None)
     """
+    depth = 0
+    for sign in re.sub(r"[^{}]", "", include):
+        depth += 1 if sign == "{" else -1
+        if depth < 0:
+            return None
+    if depth or "{}" in include or re.search(r"[\0\r\n]", include):
+        return None
+    return _alternatives(include or "*")
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """A pattern with braces as patterns without."""
     found = re.search(r"\{([^{}]*)\}", pattern)
     if found is None:
         return [pattern]

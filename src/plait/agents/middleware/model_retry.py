@@ -48,6 +48,7 @@ class ModelRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._retries = Retries(
             max_retries, retry_on, on_failure, backoff_factor, initial_delay, max_delay, jitter
         )
+        self.tools = []
         self.max_retries = max_retries
         self.retry_on = retry_on
         self.on_failure = on_failure

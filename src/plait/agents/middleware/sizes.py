@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
-from plait.agents.middleware.options import check_numbers
-from plait.errors import ConfigError, nearest
+from plait.agents.middleware.options import check_counts, check_numbers
+from plait.errors import ConfigError, ConfigTypeError, nearest
 from plait.messages.foreign import kind_of
 from plait.messages.tokens import count_tokens_approximately
 
@@ -47,7 +47,7 @@ def checked_size(size: Any, what: str) -> ContextSize:
     ('tokens', 100)
     """
     if not isinstance(size, tuple) or len(cast("tuple[Any, ...]", size)) != 2:
-        raise ConfigError(
+        raise ConfigTypeError(
             f"{what} must be a pair such as ('messages', 20), ('tokens', 3000) or "
             f"('fraction', 0.3), got {size!r:.200}."
         )
@@ -81,7 +81,10 @@ def _clause(given: ContextSize | TriggerClause) -> list[ContextSize]:
         return [checked_size(given, "trigger")]
     if not given:
         raise ConfigError(f"A clause of a trigger needs at least one of {', '.join(UNITS)}.")
-    return [checked_size(size, "trigger") for size in given.items()]
+    counts = {f"trigger, {unit}": size for unit, size in given.items() if unit != "fraction"}
+    sizes = [checked_size(size, "trigger") for size in given.items()]
+    check_counts(**counts)
+    return sizes
 
 
 def window_of(model: Any) -> int | None:

@@ -59,6 +59,7 @@ Reply with the notes alone.
 {messages}
 </conversation>"""
 PREFIX = "Summary of the conversation so far:\n\n"
+KEEP: ContextSize = ("messages", 20)
 _ATTEMPTS = 3
 _CUT = "\n\n[... left out: too long ...]\n\n"
 _OLDER = {
@@ -112,7 +113,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         model: Any,
         *,
         trigger: Trigger | None = None,
-        keep: ContextSize = ("messages", 20),
+        keep: ContextSize = KEEP,
         token_counter: TokenCounter = count_tokens_approximately,
         summary_prompt: str = DEFAULT_SUMMARY_PROMPT,
         trim_tokens_to_summarize: int | None = 4000,
@@ -129,7 +130,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         wanted = trigger if trigger is not None else given.get("trigger")
         self._clauses = clauses_of(wanted)
         self.trigger = deepcopy(wanted)
-        self.keep = checked_size(given.get("keep", keep), "keep")
+        self.keep = checked_size(given.get("keep", keep) if keep == KEEP else keep, "keep")
         self.token_counter = tuned(token_counter, self.model)
         self.summary_prompt = summary_prompt
         self.trim_tokens_to_summarize = trim_tokens_to_summarize
@@ -278,7 +279,8 @@ def _renamed(older: dict[str, Any]) -> dict[str, Any]:
             DeprecationWarning,
             stacklevel=3,
         )
-        found[argument] = (unit, value)
+        if value is not None or argument == "keep":
+            found[argument] = (unit, value)
     return found
 
 

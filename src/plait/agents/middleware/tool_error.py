@@ -51,6 +51,7 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
         if on_error is None and aon_error is None:
             raise ConfigError("ToolErrorMiddleware needs on_error=, aon_error=, or both.")
         check_functions(on_error=on_error, aon_error=aon_error)
+        self.tools = []
         self.on_error = on_error
         self.aon_error = aon_error
         self.handled = None if tools is None else names_of(tools, "tools")

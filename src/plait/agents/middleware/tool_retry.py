@@ -61,6 +61,7 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._retries = Retries(
             max_retries, retry_on, behavior, backoff_factor, initial_delay, max_delay, jitter
         )
+        self.tools = []
         self.max_retries = max_retries
         self.retry_on = retry_on
         self.on_failure: OnFailure = behavior
