@@ -5,7 +5,10 @@ import warnings
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
+    CodexSandboxExecutionPolicy,
+    DockerExecutionPolicy,
     FilesystemFileSearchMiddleware,
+    HostExecutionPolicy,
     HumanInTheLoopMiddleware,
     LLMToolEmulator,
     ModelFallbackMiddleware,
@@ -457,3 +460,18 @@ class Asked(BaseModel):
 def case_configs_in_pydantic_models(env):
     asked = Asked(config={"tags": ["a"], "configurable": {"x": 1}}, more=[None, {"metadata": {}}])
     return asked.config, asked.more, env.error(lambda: Asked(config={"tags": 1}))
+
+
+def case_policies_by_position(env):
+    host = HostExecutionPolicy(1.0, 2.0, 3.0, 4, 5, None, None, False)
+    given = ["--label", "a"]
+    policy = DockerExecutionPolicy(1.0, 2.0, extra_run_args=given)
+    given.append("b")
+    return (
+        host.startup_timeout,
+        host.max_output_bytes,
+        host.create_process_group,
+        CodexSandboxExecutionPolicy(1.0).command_timeout,
+        (policy.command_timeout, policy.startup_timeout, policy.extra_run_args),
+        DockerExecutionPolicy().extra_run_args,
+    )
