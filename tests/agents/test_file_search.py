@@ -65,7 +65,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def searching(root: Path, **options: Any) -> Any:
-    return FilesystemFileSearchMiddleware(root_path=str(root), **options).grep_search
+    return FilesystemFileSearchMiddleware(root_path=str(root), **options).grep_search.func
 
 
 def test_ripgrep_chooses_what_is_read(root: Path, asked: Path, monkeypatch: Any):

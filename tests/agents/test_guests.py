@@ -13,6 +13,7 @@ import pytest
 from plait.agents import create_agent
 from plait.errors import ConfigError
 from plait.testing.models import ScriptedChatModel
+from plait.tools import tool
 
 theirs = import_module("langchain.agents.middleware")
 fakes = import_module("langchain_core.language_models.fake_chat_models")
@@ -185,3 +186,37 @@ def test_an_agent_without_theirs_loads_nothing_of_langchain() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
     )
     assert ran.stdout.strip() == "[]", ran.stderr
+
+
+def test_tools_of_plaits_reach_a_model_of_theirs_as_tools_of_its_own():
+    """Some models make more of a tool than of a dict: ChatOpenAI a strict one, beside a schema."""
+    described = import_module("langchain_core.utils.function_calling").convert_to_openai_tool
+    shown: list[Any] = []
+
+    class Guest(fakes.GenericFakeChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            shown.extend(tools)
+            return self
+
+    def add(a: int, b: int = 0) -> str:
+        """Add."""
+        return str(a + b)
+
+    model = Guest(messages=iter(["done"]))
+    given = tool(add, extras={"cache_control": {"type": "ephemeral"}})
+    create_agent(model, [given, {"type": "web_search"}]).invoke({"messages": "hi"})
+    one, own = shown
+    assert own == {"type": "web_search"}
+    assert isinstance(one, import_module("langchain_core.tools").BaseTool)
+    assert one.extras == {"cache_control": {"type": "ephemeral"}}
+    assert described(one, strict=True)["function"] == {
+        "name": "add",
+        "description": "Add.",
+        "strict": True,
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer", "default": 0}},
+            "required": ["a", "b"],
+            "additionalProperties": False,
+        },
+    }

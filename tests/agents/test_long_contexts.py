@@ -230,19 +230,19 @@ def files(tmp_path: Path) -> FilesystemFileSearchMiddleware:
     "path", ["/", "..", "/..", "../root-b", "/folder", "folder/..", "in/../..", "//etc", "~"]
 )
 def test_no_path_leads_out_of_the_folder(files: FilesystemFileSearchMiddleware, path: str):
-    found = files.grep_search("secret", path=path, output_mode="content")
+    found = files.grep_search.invoke({"pattern": "secret", "path": path, "output_mode": "content"})
     assert "outside" not in found
     assert "beside" not in found
     for pattern in ("**/*.txt", "../**/*.txt", "*", "folder/*", "../*/*"):
-        listed = files.glob_search(pattern, path=path)
+        listed = files.glob_search.invoke({"pattern": pattern, "path": path})
         assert "b.txt" not in listed
         assert "c.txt" not in listed
         assert "/file" not in listed.splitlines()
 
 
 def test_an_absolute_pattern_begins_at_the_folder(files: FilesystemFileSearchMiddleware):
-    assert files.glob_search("/in/*.txt") == "/in/a.txt"
-    assert files.glob_search("/") == "No files found"
+    assert files.glob_search.invoke("/in/*.txt") == "/in/a.txt"
+    assert files.glob_search.invoke("/") == "No files found"
 
 
 def test_a_folder_that_is_none_is_told_at_once(tmp_path: Path):

@@ -179,7 +179,11 @@ def _transformers(middleware: Sequence[Middleware], given: Sequence[Any]) -> lis
     wanted = [*(each for one in middleware for each in one.transformers), *given]
     if not any(getattr(each, "__name__", None) == "ToolCallTransformer" for each in wanted):
         wanted.insert(0, tool_calls)
-    return list(dict.fromkeys((_subagents, *wanted)))
+    kept: list[Any] = [_subagents]
+    for each in wanted:
+        if each not in kept:  # not a dict's keys: what makes transformers may have no hash
+            kept.append(each)
+    return kept
 
 
 def _subagents(scope: tuple[str, ...]) -> Any:

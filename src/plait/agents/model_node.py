@@ -188,7 +188,7 @@ class ModelNode(Runnable[Any, Any]):
             return known[1]
         self._tools.check(request.tools)
         model = as_agent_model(request.model)
-        strategy = self._responses.strategy(strategy, model)
+        strategy = self._responses.strategy(strategy, model, request.tools)
         bound = self._bound(model, request, strategy)
         if not request.model_settings:
             self._last_bound = key, (bound, strategy)

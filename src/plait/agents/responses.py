@@ -1,6 +1,6 @@
 """Structured responses of an agent: which strategies it knows, and how answers are read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Union, cast
 
 from plait.agents.middleware.requests import ModelResponse
@@ -61,13 +61,13 @@ class Responses:
         kinds = [dict if one.schema_kind == "json_schema" else one.schema for one in schemas]
         return Union[(*kinds, None)] if kinds else Any
 
-    def strategy(self, given: Any, model: Any) -> Any:
-        """The strategy of a request, decided for its model.
+    def strategy(self, given: Any, model: Any, tools: Sequence[Any]) -> Any:
+        """The strategy of a request, decided for its model and the tools that it is given.
 
         Raises:
             ConfigError: It has a tool that the agent does not know.
         """
-        strategy = strategy_for(own_strategy(given), model)
+        strategy = strategy_for(own_strategy(given), model, tools)
         if isinstance(strategy, ToolStrategy):
             for spec in cast("ToolStrategy[Any]", strategy).schema_specs:
                 if spec.name not in self.tools:

@@ -5,7 +5,7 @@ come out, and checked dicts of a TypedDict; the dict that answers a JSON schema 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import UnionType
 from typing import (
@@ -22,6 +22,7 @@ from typing import (
 
 from typing_extensions import TypeVar, is_typeddict
 
+from plait.agents.native_schemas import holds_to_schemas
 from plait.errors import ConfigError, ModelError
 from plait.messages import AIMessage
 from plait.tools.structured import StructuredTool
@@ -280,7 +281,7 @@ class ProviderStrategyBinding(Generic[SchemaT]):
         if refusal := response.additional_kwargs.get("refusal"):
             raise ValueError(f"The model refused to answer: {refusal}")
         try:
-            data = json.loads(response.text)
+            data = json.loads(_text_of(response.content))
         except json.JSONDecodeError as error:
             is_cut = response.response_metadata.get("finish_reason") == "length"
             why = ". The answer was cut off by its limit: raise max_tokens" if is_cut else ""
@@ -289,6 +290,17 @@ class ProviderStrategyBinding(Generic[SchemaT]):
                 f"failed: {error}{why}"
             ) from error
         return self.spec.parse(data)
+
+
+def _text_of(content: Any) -> str:
+    """The text of a message: of its blocks, also of those that hold it as their content."""
+    if isinstance(content, str):
+        return content
+    parts: list[Any] = []
+    for block in cast("list[Any]", content):
+        known = cast("dict[str, Any]", block) if isinstance(block, dict) else {"text": block}
+        parts.append(known.get("text", known.get("content")))
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def own_strategy(given: Any) -> Any:
@@ -304,18 +316,18 @@ def own_strategy(given: Any) -> Any:
     return AutoStrategy(given.schema) if kind.__name__ == "AutoStrategy" else given
 
 
-def strategy_for(response_format: Any, model: Any) -> Any:
+def strategy_for(response_format: Any, model: Any, tools: Sequence[Any] = ()) -> Any:
     """The strategy that a response format means for a model.
 
     Args:
         response_format: A strategy, or None.
-        model: A chat model: whether its provider can do it, its `profile` says.
+        model: A chat model: whether its provider can do it, its `profile` says, or its name.
+        tools: What else the model is given; some providers take either.
     """
     if not isinstance(response_format, AutoStrategy):
         return response_format
     schema = cast("AutoStrategy[Any]", response_format).schema
-    profile: Mapping[str, Any] = getattr(model, "profile", None) or {}
-    fits = profile.get("structured_output") and len(list(_variants(schema))) == 1
+    fits = len(list(_variants(schema))) == 1 and holds_to_schemas(model, tools)
     return ProviderStrategy(schema) if fits else ToolStrategy(schema)
 
 

@@ -1,5 +1,6 @@
 """Warns of tools that options of middleware name and the agent does not have."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
@@ -7,10 +8,10 @@ from warnings import warn
 
 from plait.agents.hooks import Middleware, defines
 from plait.agents.middleware.guests import GuestMiddleware
-from plait.agents.middleware.tool_emulator import LLMToolEmulator
 from plait.errors import UnknownToolWarning, nearest
 from plait.warnings import program_level
 
+_EMULATOR = "plait.agents.middleware.tool_emulator"
 _OF_HISTORY = "exclude_tools"
 """The option about results that are there already, which may be those of another agent's tools."""
 
@@ -45,12 +46,16 @@ def _may_come_later(middleware: Sequence[Middleware], answers: bool) -> bool:
     return any(_is_own(one, "wrap_model_call") for one in middleware) and (
         answers
         or any(
-            isinstance(one, LLMToolEmulator)
-            or _is_own(one, "wrap_tool_call")
-            or _is_own(one, "after_model")
+            _plays_tools(one) or _is_own(one, "wrap_tool_call") or _is_own(one, "after_model")
             for one in middleware
         )
     )
+
+
+def _plays_tools(one: Any) -> bool:
+    """Whether it is an `LLMToolEmulator`, whose module few agents load."""
+    module = sys.modules.get(_EMULATOR)
+    return module is not None and isinstance(one, module.LLMToolEmulator)
 
 
 def _is_own(one: Middleware, hook: str) -> bool:

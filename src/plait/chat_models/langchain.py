@@ -63,13 +63,8 @@ class LangChainChatModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any
     ) -> Runnable[Any, Any]:
-        """The guest with tools; those of plait's go in as their schemas."""
-        from plait.chat_models.wire import described  # loads pydantic
-
-        foreign = [
-            tool if _is_theirs(tool) else {"type": "function", "function": described(tool)}
-            for tool in tools
-        ]
+        """The guest with tools; those of plait's go in as such that only describe."""
+        foreign = [tool if _is_theirs(tool) else _their_tool(tool) for tool in tools]
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
         return LangChainChatModel(self.guest.bind_tools(foreign, **kwargs), name=self.name)
@@ -137,6 +132,26 @@ def _chunk(message: Any) -> Any:
         return ours
     said = {k: v for k, v in ours.__plait_state__().items() if k != "content"}
     return AIMessageChunk(ours.content, **said)
+
+
+def _their_tool(tool: Any) -> Any:
+    """A tool of LangChain's with the schema of one of plait's.
+
+    A dict would do for most models; some make more of a tool (ChatOpenAI: a strict schema, where
+    the answer has to fit one).
+    """
+    from langchain_core.tools import StructuredTool  # pyright: ignore
+
+    from plait.chat_models.wire import described  # loads pydantic
+
+    about = described(tool)
+    extras = getattr(tool, "extras", None)
+    return StructuredTool(
+        name=about["name"],
+        description=about.get("description") or "",
+        args_schema=about["parameters"],
+        **({"extras": extras} if extras else {}),
+    )
 
 
 def _is_theirs(tool: Any) -> bool:

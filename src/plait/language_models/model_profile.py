@@ -1,6 +1,8 @@
 """What a chat model can do, for type checkers (`langchain_core.language_models.model_profile`)."""
 
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias
+
+from typing_extensions import TypedDict
 
 
 class ModelProfile(TypedDict, total=False):

@@ -61,6 +61,21 @@ else:
         configurable: dict[str, Any]
         """Values for the parts of a run that can be configured, such as `thread_id`."""
 
+    def _pydantic_schema(source: Any, handler: Callable[[Any], Any]) -> Any:
+        """What pydantic checks a field of this type by.
+
+        It takes no TypedDict of `typing` before Python 3.12, and knows no name that stands in
+        quotes here; the TypedDict that it takes is loaded where there is such a field.
+        """
+        from uuid import UUID
+
+        from typing_extensions import TypedDict as Checked
+
+        hints = {**RunnableConfig.__annotations__, "callbacks": Any, "run_id": UUID | None}
+        return handler(Checked("RunnableConfig", hints, total=False))
+
+    RunnableConfig.__get_pydantic_core_schema__ = staticmethod(_pydantic_schema)
+
 
 ConfigLike: TypeAlias = RunnableConfig | Mapping[str, Any]
 """What graphs take as a config: also a dict in a variable, which type checkers know as a dict of

@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from plait.callbacks.handlers import TokenListener
 from plait.runnables.config import with_handler

@@ -207,6 +207,7 @@ class _ModelStream:
             self._delta(event["index"], event["delta"])
         elif kind == "content-block-finish":
             self._blocks[event["index"]] = event["content"]
+            self._complete(event["index"], event["content"])
         elif kind == "message-finish":
             self._message = self._assemble(event)
         self._events.items.append(event)
@@ -229,6 +230,16 @@ class _ModelStream:
             self._reasoning.items.append(delta["reasoning"])
         elif "args" in delta:
             self._calls.items.append({**self._begun[index], "args": delta["args"]})
+
+    def _complete(self, index: int, block: Event) -> None:
+        """Give what no piece of a text has given: a transformer may keep its end back."""
+        for key, kept in (("text", self._text), ("reasoning", self._reasoning)):
+            if block["type"] != key or not kept.items:
+                continue
+            deltas = (one["delta"] for one in self._events.items if _is_delta(one, index))
+            told = "".join(delta.get(key, "") for delta in deltas)
+            if len(block[key]) > len(told) and block[key].startswith(told):
+                kept.items.append(block[key][len(told) :])
 
     def _assemble(self, end: Event) -> AIMessage:
         content: list[Any] = []
@@ -255,6 +266,11 @@ class _ModelStream:
             f"Message {self.message_id!r} of node {self.node!r} was not completed: the model "
             "failed, and the node went on without it."
         )
+
+
+def _is_delta(event: Event, index: int) -> bool:
+    """Whether an event is a piece of a block."""
+    return event["event"] == "content-block-delta" and event["index"] == index
 
 
 class ChatModelStream(_ModelStream):

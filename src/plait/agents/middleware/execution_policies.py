@@ -23,7 +23,7 @@ OWN_PREFIX = "plait-shell-"
 """Begins the names of folders that sessions make for themselves, and of containers."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class BaseExecutionPolicy(Abstract):
     """How a shell is run. Derive from it and define `spawn` for another way.
 
@@ -76,7 +76,7 @@ class BaseExecutionPolicy(Abstract):
         """End what the process started where no signal reaches; the process itself ends next."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class HostExecutionPolicy(BaseExecutionPolicy):
     """Runs the shell as this process's user, with nothing between it and the machine.
 
@@ -110,7 +110,7 @@ class HostExecutionPolicy(BaseExecutionPolicy):
         return " && ".join(f"ulimit {name} {n}" for name, n in given.items() if n is not None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class DockerExecutionPolicy(BaseExecutionPolicy):
     """Runs the shell in a container of its own, which ends with it.
 
@@ -154,9 +154,12 @@ class DockerExecutionPolicy(BaseExecutionPolicy):
             value = getattr(self, name)
             if value is not None and not value.strip():
                 raise ConfigError(f"{name} is empty. Leave it out, or say which.")
-        extra = self.extra_run_args or ()
-        if isinstance(extra, str):
-            raise ConfigError(f"extra_run_args must be a list of arguments, got {extra!r}.")
+        if isinstance(self.extra_run_args, str):
+            raise ConfigError(
+                f"extra_run_args must be a list of arguments, got {self.extra_run_args!r}."
+            )
+        extra = tuple(self.extra_run_args or ())
+        object.__setattr__(self, "extra_run_args", extra)  # the caller's list may change
         if any(one.split("=")[0] == "--name" for one in extra):
             raise ConfigError(
                 "extra_run_args give the container a --name, which is how the shell's container "
@@ -210,7 +213,7 @@ class DockerExecutionPolicy(BaseExecutionPolicy):
         return [*made, *(self.extra_run_args or ()), self.image, *command]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CodexSandboxExecutionPolicy(BaseExecutionPolicy):
     """Runs the shell on this machine in the sandbox of the Codex CLI.
 

@@ -70,12 +70,13 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         self.use_ripgrep = use_ripgrep
         self.max_file_size_bytes = max_file_size_mb * 1024 * 1024
         make = StructuredTool.from_function
-        self.tools = [
-            make(self.glob_search, name="glob_search", description=GLOB),
-            make(self.grep_search, name="grep_search", description=GREP),
-        ]
+        self.glob_search = make(self._glob, name="glob_search", description=GLOB)
+        """The tool that finds files by name."""
+        self.grep_search = make(self._grep, name="grep_search", description=GREP)
+        """The tool that finds files by what is in them."""
+        self.tools = [self.glob_search, self.grep_search]
 
-    def glob_search(self, pattern: str, path: str = "/") -> str:
+    def _glob(self, pattern: str, path: str = "/") -> str:
         """The paths of files whose path below a folder fits a pattern, newest first."""
         start = self._folder(path)
         if start is None or not pattern.strip("/"):
@@ -84,7 +85,7 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         files = sorted((file for file in found if file.is_file()), key=_changed, reverse=True)
         return "\n".join(map(self._shown, files)) or NO_FILES
 
-    def grep_search(
+    def _grep(
         self,
         pattern: str,
         path: str = "/",
@@ -99,12 +100,14 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         start = self._folder(path)
         if start is None:
             return NO_MATCHES
-        names = None if include is None else _alternatives(include)
+        names = ["*"] if include is None else _patterns(include)
+        if names is None:
+            return "Invalid include pattern"
         chosen = self._chosen(start, pattern) if self.use_ripgrep else None
         lines = [
             line
             for file in (self._files(start) if chosen is None else chosen)
-            if names is None or any(fnmatch(file.name, name) for name in names)
+            if any(fnmatch(file.name, name) for name in names)
             for line in self._told(file, wanted, output_mode)
         ]
         return "\n".join(lines) or NO_MATCHES
@@ -178,12 +181,24 @@ def _changed(file: Path) -> float:
     return file.stat().st_mtime
 
 
-def _alternatives(pattern: str) -> list[str]:
-    """A pattern with braces as patterns without.
+def _patterns(include: str) -> list[str] | None:
+    """What names may be like; None, if that is no pattern.
 
-    >>> _alternatives("*.{ts,tsx}")
-    ['*.ts', '*.tsx']
+    >>> _patterns("*.{ts,tsx}"), _patterns("*.{ts")
+    (['*.ts', '*.tsx'], None)
     """
+    depth = 0
+    for sign in re.sub(r"[^{}]", "", include):
+        depth += 1 if sign == "{" else -1
+        if depth < 0:
+            return None
+    if depth or "{}" in include or re.search(r"[\0\r\n]", include):
+        return None
+    return _alternatives(include or "*")
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """A pattern with braces as patterns without."""
     found = re.search(r"\{([^{}]*)\}", pattern)
     if found is None:
         return [pattern]

@@ -159,7 +159,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
             InvalidDecisionError: The answer is none; the question stays open.
         """
         message = _last_message(state)
-        if message is None or self.interrupt_mode == "per_call":
+        if message is None or not message.tool_calls or self.interrupt_mode == "per_call":
             return None
         answered = _answered(state)
         gated = [
@@ -167,8 +167,8 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
             for call in message.tool_calls
             if call["name"] in self.interrupt_on and call["id"] not in answered
         ]
-        if not gated:
-            return None
+        if not gated:  # what was decided about an earlier message is over
+            return {"hitl_edited_tool_calls": {}} if state.get("hitl_edited_tool_calls") else None
         asked = [call for call in gated if self._is_wanted(_request(call, state, runtime))]
         decided = self._decisions(asked, state, runtime) if asked else []
         runs = [*zip(asked, decided, strict=True)]
@@ -178,7 +178,9 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         update: dict[str, Any] = {"hitl_decided_tool_calls": now}
         if asked:
             told = [one.message for one in decided if one.message is not None]
-            update |= {"messages": [message, *told], "hitl_edited_tool_calls": _edits(now)}
+            update["messages"] = [message, *told]
+        if asked or state.get("hitl_edited_tool_calls"):
+            update["hitl_edited_tool_calls"] = _edits(now)
         return update
 
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:

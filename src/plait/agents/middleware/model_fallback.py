@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.cache_marks import request_for
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.chat_models.guests import as_chat_model
 from plait.errors import GraphBubbleUp
@@ -16,7 +17,8 @@ class ModelFallbackMiddleware(AgentMiddleware[Any, Any, Any]):
         first_model: "provider:name", or a chat model: the first to be asked then.
         *additional_models: Those to be asked when that fails too.
 
-    If all fail, the last error is raised.
+    If all fail, the last error is raised. Marks for the prompt cache of the agent's model
+    (`cache_control`, ...) are left out of requests to models that do not understand them.
 
     >>> from plait.agents import create_agent
     >>> from plait.testing.models import ScriptedChatModel
@@ -33,7 +35,7 @@ class ModelFallbackMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Ask the agent's model, then the others."""
-        left = [request, *(request.override(model=one) for one in self.models)]
+        left = [request, *(request_for(one, request) for one in self.models)]
         for attempt in left[:-1]:
             try:
                 return handler(attempt)
@@ -49,7 +51,7 @@ class ModelFallbackMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """The async twin of `wrap_model_call`."""
-        left = [request, *(request.override(model=one) for one in self.models)]
+        left = [request, *(request_for(one, request) for one in self.models)]
         for attempt in left[:-1]:
             try:
                 return await handler(attempt)

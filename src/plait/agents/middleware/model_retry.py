@@ -48,6 +48,14 @@ class ModelRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._retries = Retries(
             max_retries, retry_on, on_failure, backoff_factor, initial_delay, max_delay, jitter
         )
+        self.tools = []
+        self.max_retries = max_retries
+        self.retry_on = retry_on
+        self.on_failure = on_failure
+        self.backoff_factor = backoff_factor
+        self.initial_delay = initial_delay
+        self.max_delay = max_delay
+        self.jitter = jitter
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

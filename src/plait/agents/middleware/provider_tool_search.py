@@ -5,6 +5,7 @@ from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
+from plait.chat_models.configurable import ConfigurableModel
 from plait.errors import ConfigError
 
 _DEFERRED = "defer_loading"
@@ -13,6 +14,8 @@ _SEARCHES: dict[str, dict[str, Any]] = {
     "openai": {"type": "tool_search"},
 }
 """By provider, its own tool that finds deferred tools."""
+_BY_CLASS = {"ChatAnthropic": "anthropic", "ChatOpenAI": "openai"}
+"""Providers of models that do not say theirs, by the name of their class."""
 
 
 class ProviderToolSearchMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -34,7 +37,7 @@ class ProviderToolSearchMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, *, searchable_tools: Sequence[Any] | None = None) -> None:
         super().__init__()
-        self.searchable = {_name_of(one) for one in searchable_tools or ()}
+        self.searchable_tool_names = {_name_of(one) for one in searchable_tools or ()}
         """The names of the tools that are deferred beside those that say so."""
 
     def wrap_model_call(
@@ -59,13 +62,13 @@ class ProviderToolSearchMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _deferred(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         own = [one for one in request.tools if not isinstance(one, Mapping)]
-        missing = sorted(self.searchable - {one.name for one in own})
+        missing = sorted(self.searchable_tool_names - {one.name for one in own})
         if missing:
             raise ConfigError(
                 f"ProviderToolSearchMiddleware: searchable_tools names {', '.join(missing)}, but "
                 "the model is given no such tool of the agent's own."
             )
-        deferred = {one.name for one in own if _says_so(one)} | self.searchable
+        deferred = {one.name for one in own if _says_so(one)} | self.searchable_tool_names
         if not deferred:
             return request
         search = _SEARCHES[_provider(request.model)]
@@ -100,7 +103,10 @@ def _marked(tool: Any) -> Any:
 
 
 def _provider(model: Any) -> str:
+    if isinstance(model, ConfigurableModel):
+        model = model.model_for(None)  # the one that the config of this run chooses
     told = str(getattr(model, "_get_ls_params", dict[str, Any])().get("ls_provider") or "").lower()
+    told = told or _BY_CLASS.get(type(model).__name__, "")
     if told not in _SEARCHES:
         whose = f"its provider is {told!r}" if told else "it does not say its provider"
         raise ConfigError(

@@ -60,6 +60,7 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         env: its environment (None: that of this process; in a container, none).
 
     Raises:
+        ConfigTypeError: a name in `env` is no text.
         ConfigError: the shell, or what is to start it, is not there; while an agent runs: the shell
             does not start, or a startup command failed.
 
@@ -87,8 +88,8 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         self.startup_commands = _several("startup_commands", startup_commands)
         self.shutdown_commands = _several("shutdown_commands", shutdown_commands)
         self.execution_policy = _checked(execution_policy or HostExecutionPolicy())
-        self.shell_command = _several("shell_command", shell_command) or BASH
-        self.env = None if env is None else {name: str(value) for name, value in env.items()}
+        self.shell_command = _shell_command(shell_command)
+        self.env = None if env is None else _variables(env)
         self._rules = [_rule(one) for one in redaction_rules or ()]
         check_texts(tool_name=tool_name, tool_description=tool_description)
         self.tool_name = tool_name
@@ -220,6 +221,24 @@ def _several(name: str, commands: Sequence[str] | str | None) -> tuple[str, ...]
         return (commands,)
     check_list(name, commands or (), "texts")
     return tuple(commands or ())
+
+
+def _shell_command(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    if given is None:
+        return BASH
+    command = _several("shell_command", given)
+    if not all(command) or not command:
+        raise ConfigError(
+            f"shell_command={given!r} starts no shell. Leave it out, or write ['/bin/bash']."
+        )
+    return command
+
+
+def _variables(env: Mapping[Any, Any]) -> dict[str, str]:
+    for name in env:
+        if not isinstance(name, str):
+            raise ConfigTypeError(f"env has the name {name!r}: names of variables are texts.")
+    return {name: str(value) for name, value in env.items()}
 
 
 def _rule(given: Any) -> ResolvedRedactionRule:

@@ -1,13 +1,15 @@
 """How long a conversation is and may be: in messages, tokens, or shares of a model's window."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
-from plait.agents.middleware.options import check_numbers
-from plait.errors import ConfigError, nearest
+from plait.agents.middleware.options import check_counts, check_numbers
+from plait.errors import ConfigError, ConfigTypeError, nearest
 from plait.messages.foreign import kind_of
+from plait.messages.tokens import count_tokens_approximately
 
 ContextSize: TypeAlias = (
     tuple[Literal["fraction"], float]
@@ -45,7 +47,7 @@ def checked_size(size: Any, what: str) -> ContextSize:
     ('tokens', 100)
     """
     if not isinstance(size, tuple) or len(cast("tuple[Any, ...]", size)) != 2:
-        raise ConfigError(
+        raise ConfigTypeError(
             f"{what} must be a pair such as ('messages', 20), ('tokens', 3000) or "
             f"('fraction', 0.3), got {size!r:.200}."
         )
@@ -79,7 +81,10 @@ def _clause(given: ContextSize | TriggerClause) -> list[ContextSize]:
         return [checked_size(given, "trigger")]
     if not given:
         raise ConfigError(f"A clause of a trigger needs at least one of {', '.join(UNITS)}.")
-    return [checked_size(size, "trigger") for size in given.items()]
+    counts = {f"trigger, {unit}": size for unit, size in given.items() if unit != "fraction"}
+    sizes = [checked_size(size, "trigger") for size in given.items()]
+    check_counts(**counts)
+    return sizes
 
 
 def window_of(model: Any) -> int | None:
@@ -117,7 +122,40 @@ def reported_tokens(messages: Sequence[Any], model: Any) -> int:
         return 0
     provider = last.response_metadata.get("model_provider")
     told = getattr(model, "_get_ls_params", dict[str, Any])().get("ls_provider")
-    return last.usage_metadata["total_tokens"] if provider and provider == told else 0
+    return last.usage_metadata["total_tokens"] if provider and _is_of(told, provider) else 0
+
+
+def _is_of(told: str | None, provider: str) -> bool:
+    """Whether a model that calls its provider so gives messages that call it otherwise."""
+    own = (told or "").removesuffix("-mantle")  # Amazon's endpoints for the models of others
+    return provider in (told, own, _IN_MESSAGES.get(own))
+
+
+_IN_MESSAGES = {"amazon_bedrock": "bedrock_converse"}
+"""What messages call a provider, where its models call it otherwise."""
+
+
+def tuned(counter: TokenCounter, model: Any) -> TokenCounter:
+    """An estimate of tokens, tuned to a model; a counter of one's own stays as it is.
+
+    It is scaled up by what the last answer really cost, and counts with the signs of a token that
+    the model's provider tells.
+    """
+    if counter is not count_tokens_approximately:
+        return counter
+    signs = _SIGNS_PER_TOKEN.get(str(getattr(model, "_llm_type", "")))
+    own = {} if signs is None else {"chars_per_token": signs}
+    return partial(count_tokens_approximately, use_usage_metadata_scaling=True, **own)
+
+
+def unscaled(counter: TokenCounter) -> TokenCounter:
+    """The counter for a part of a conversation: what the whole has cost says nothing of it."""
+    if getattr(counter, "func", None) is not count_tokens_approximately:
+        return counter
+    return partial(cast("Any", counter), use_usage_metadata_scaling=False)
+
+
+_SIGNS_PER_TOKEN = {"anthropic-chat": 3.3, "anthropic-chat-vertexai": 3.3}
 
 
 __all__ = [
@@ -129,4 +167,7 @@ __all__ = [
     "clauses_of",
     "reported_tokens",
     "tokens_of",
+    "tuned",
+    "unscaled",
+    "window_of",
 ]

@@ -1,11 +1,15 @@
 """`SummarizationMiddleware`: what was said long ago is replaced by a summary of it."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 from warnings import warn
 
 from plait.agents.middleware.base import AgentMiddleware
-from plait.agents.middleware.internal_calls import internal_call
+from plait.agents.middleware.internal_call_transformer import (
+    InternalCallTransformer,
+    internal_call,
+)
 from plait.agents.middleware.options import check_functions, check_limits, check_texts
 from plait.agents.middleware.retrying import default_retry_on
 from plait.agents.middleware.sizes import (
@@ -17,6 +21,9 @@ from plait.agents.middleware.sizes import (
     clauses_of,
     reported_tokens,
     tokens_of,
+    tuned,
+    unscaled,
+    window_of,
 )
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import as_chat_model, is_langchain_model
@@ -52,6 +59,7 @@ Reply with the notes alone.
 {messages}
 </conversation>"""
 PREFIX = "Summary of the conversation so far:\n\n"
+KEEP: ContextSize = ("messages", 20)
 _ATTEMPTS = 3
 _CUT = "\n\n[... left out: too long ...]\n\n"
 _OLDER = {
@@ -72,7 +80,8 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
             of the model's window; a dict of sizes that must all be reached; or a list of these, of
             which one is enough (None: never).
         keep: how much of the newest messages stays.
-        token_counter: counts the tokens of messages (default: an estimate).
+        token_counter: counts the tokens of messages (default: an estimate, tuned to the model, and
+            scaled by what its last answer cost).
         summary_prompt: with the place `{messages}`; other braces are doubled.
         trim_tokens_to_summarize: how many tokens of the older messages are read, the newest of them
             first (None: all).
@@ -97,12 +106,14 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
     ['Summary of the conversation so far:\\n\\nThey said hello.', 'and now?']
     """
 
+    transformers = (InternalCallTransformer,)
+
     def __init__(
         self,
         model: Any,
         *,
         trigger: Trigger | None = None,
-        keep: ContextSize = ("messages", 20),
+        keep: ContextSize = KEEP,
         token_counter: TokenCounter = count_tokens_approximately,
         summary_prompt: str = DEFAULT_SUMMARY_PROMPT,
         trim_tokens_to_summarize: int | None = 4000,
@@ -116,22 +127,27 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         _check_prompt(summary_prompt)
         given = _renamed(older)
         self.model = as_chat_model(model)
-        self.trigger = trigger if trigger is not None else given.get("trigger")
-        self.keep = checked_size(given.get("keep", keep), "keep")
-        self.token_counter = token_counter
+        wanted = trigger if trigger is not None else given.get("trigger")
+        self._clauses = clauses_of(wanted)
+        self.trigger = deepcopy(wanted)
+        self.keep = checked_size(given.get("keep", keep) if keep == KEEP else keep, "keep")
+        self.token_counter = tuned(token_counter, self.model)
         self.summary_prompt = summary_prompt
         self.trim_tokens_to_summarize = trim_tokens_to_summarize
-        self._clauses = clauses_of(self.trigger)
         for size in (self.keep, *(size for clause in self._clauses for size in clause)):
             tokens_of(size, self.model)  # a fraction of what nobody knows is told here
         self._is_prompted = summarizer is None or _is_model(summarizer)
+        self._window: int | None = None
+        self.summarizer = None if self._is_prompted else coerce_to_runnable(summarizer)
+        """Who writes the summary and is given the messages; None: a model that is prompted."""
         if self._is_prompted:
             writer = self.model if summarizer is None else as_chat_model(summarizer)
+            self._window = window_of(writer)
             self._writer: Any = RunnableRetry(
                 writer, retry_exception_types=_may_pass, max_attempt_number=_ATTEMPTS
             )
         else:
-            self._writer = coerce_to_runnable(summarizer)
+            self._writer = self.summarizer
 
     def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Summarize if the conversation is long."""
@@ -192,10 +208,11 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         limit = tokens_of(self.keep, self.model)
         if limit is None:
             return len(messages) - int(self.keep[1])
+        count = unscaled(self.token_counter)
         low, high = 0, len(messages) - 1  # the last message stays, however long
         while low < high:
             middle = (low + high) // 2
-            if self.token_counter(messages[middle:]) <= limit:
+            if count(messages[middle:]) <= limit:
                 high = middle
             else:
                 low = middle + 1
@@ -210,7 +227,8 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
             return found
         text = get_buffer_string(found, format="xml")
         if cut:
-            text = f"{text[: len(text) // 4]}{_CUT}{text[-(len(text) // 4) :]}"
+            end = min(len(text) // 4, len(text) if self._window is None else self._window)
+            text = f"{text[:end]}{_CUT}{text[-end:]}"  # of the window, about half
         return self.summary_prompt.format(messages=text).rstrip()
 
     def _trimmed(self, older: list[Any]) -> list[Any]:
@@ -261,7 +279,8 @@ def _renamed(older: dict[str, Any]) -> dict[str, Any]:
             DeprecationWarning,
             stacklevel=3,
         )
-        found[argument] = (unit, value)
+        if value is not None or argument == "keep":
+            found[argument] = (unit, value)
     return found
 
 

@@ -54,19 +54,24 @@ class PlanningState(AgentState[ResponseT]):
     todos: NotRequired[Annotated[list[Todo], OmitFromInput]]
 
 
-def write_todos(
-    todos: list[Todo], tool_call_id: Annotated[str, InjectedToolCallId]
-) -> Command[Any]:
+def _write(todos: list[Todo], tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
     """Put a list of steps into the state."""
     said = ToolMessage(f"Updated todo list to {todos}", tool_call_id=tool_call_id)
     return Command(update={"todos": todos, "messages": [said]})
 
 
-async def awrite_todos(
+async def _awrite(
     todos: list[Todo], tool_call_id: Annotated[str, InjectedToolCallId]
 ) -> Command[Any]:
-    """The async twin of `write_todos`."""
-    return write_todos(todos, tool_call_id)
+    return _write(todos, tool_call_id)
+
+
+def _tool(description: str) -> StructuredTool:
+    return StructuredTool.from_function(_write, _awrite, name=TOOL, description=description)
+
+
+write_todos = _tool(WRITE_TODOS_TOOL_DESCRIPTION)
+"""The tool, for graphs without the middleware; they need `todos` in their state."""
 
 
 class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -95,11 +100,7 @@ class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
         check_texts(system_prompt=system_prompt, tool_description=tool_description)
         self.system_prompt = system_prompt
         self.tool_description = tool_description
-        self.tools = [
-            StructuredTool.from_function(
-                write_todos, awrite_todos, name=TOOL, description=tool_description
-            )
-        ]
+        self.tools = [_tool(tool_description)]
 
     def wrap_model_call(
         self,
@@ -142,4 +143,4 @@ class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
         return request.override(system_message=message)
 
 
-__all__ = ["PlanningState", "Todo", "TodoListMiddleware"]
+__all__ = ["PlanningState", "Todo", "TodoListMiddleware", "write_todos"]

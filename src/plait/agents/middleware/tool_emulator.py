@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
-from plait.agents.middleware.internal_calls import internal_call
+from plait.agents.middleware.internal_call_transformer import (
+    InternalCallTransformer,
+    internal_call,
+)
 from plait.agents.middleware.named_tools import names_of
 from plait.chat_models.guests import as_chat_model
 from plait.errors import ConfigError
@@ -39,6 +42,8 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
     ['search']
     """
 
+    transformers = (InternalCallTransformer,)
+
     def __init__(self, *, tools: Sequence[Any] | None = None, model: Any = None) -> None:
         super().__init__()
         if model is None:
@@ -49,6 +54,16 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
         self.model = as_chat_model(model)
         self.emulated = None if tools is None else names_of(tools, "tools")
         """The names of the tools that are played; None: all."""
+
+    @property
+    def emulate_all(self) -> bool:
+        """Whether all tools are played."""
+        return self.emulated is None
+
+    @property
+    def tools_to_emulate(self) -> set[str]:
+        """The names of the tools that are played; none, where all are."""
+        return set(self.emulated or ())
 
     @property
     def tools_by_option(self) -> Mapping[str, Collection[str]]:

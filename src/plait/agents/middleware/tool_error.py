@@ -9,7 +9,7 @@ from plait.agents.middleware.options import check_functions
 from plait.errors import ConfigError, GraphBubbleUp, NotSupportedError
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
-from plait.types import Command
+from plait.types import Command, TracePolicy, omit_payload
 
 Content = str | list[Any] | None
 """What the model is told; None: nothing, and the error goes on."""
@@ -37,6 +37,9 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
     'ToolErrorMiddleware'
     """
 
+    trace_policy = TracePolicy(process_inputs=omit_payload)
+    """What a tool was given may be what must not be told."""
+
     def __init__(
         self,
         on_error: OnError | None = None,
@@ -48,6 +51,7 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
         if on_error is None and aon_error is None:
             raise ConfigError("ToolErrorMiddleware needs on_error=, aon_error=, or both.")
         check_functions(on_error=on_error, aon_error=aon_error)
+        self.tools = []
         self.on_error = on_error
         self.aon_error = aon_error
         self.handled = None if tools is None else names_of(tools, "tools")

@@ -61,6 +61,14 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._retries = Retries(
             max_retries, retry_on, behavior, backoff_factor, initial_delay, max_delay, jitter
         )
+        self.tools = []
+        self.max_retries = max_retries
+        self.retry_on = retry_on
+        self.on_failure: OnFailure = behavior
+        self.backoff_factor = backoff_factor
+        self.initial_delay = initial_delay
+        self.max_delay = max_delay
+        self.jitter = jitter
         self._names = None if tools is None else names_of(tools, "tools")
 
     @property

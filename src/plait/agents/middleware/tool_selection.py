@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from plait.agents.middleware.base import AgentMiddleware
-from plait.agents.middleware.internal_calls import internal_call
+from plait.agents.middleware.internal_call_transformer import (
+    InternalCallTransformer,
+    internal_call,
+)
 from plait.agents.middleware.named_tools import names_of
 from plait.agents.middleware.options import check_counts, check_limits, check_texts
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
@@ -49,6 +52,8 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
     >>> LLMToolSelectorMiddleware(max_tools=3).max_tools
     3
     """
+
+    transformers = (InternalCallTransformer,)
 
     def __init__(
         self,
