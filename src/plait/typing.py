@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -40,8 +40,7 @@ ClassT = TypeVar("ClassT", bound=type)
 
 
 def subscriptable(cls: ClassT) -> ClassT:
-    """Lets a class take any number of type arguments, which only type checkers look at. Those that
-    are left out are Any: pydantic, which makes schemas of tools, counts them.
+    """Lets a class take any number of type arguments, which only type checkers look at.
 
     >>> @subscriptable
     ... class Graph: ...
@@ -49,14 +48,8 @@ def subscriptable(cls: ClassT) -> ClassT:
     (True, True)
     """
     open_class: Any = cls
-    open_class.__class_getitem__ = classmethod(_alias)
+    open_class.__class_getitem__ = classmethod(GenericAlias)
     return cls
-
-
-def _alias(cls: Any, given: Any) -> Any:
-    told = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,)
-    left_out = len(getattr(cls, "__parameters__", ())) - len(told)
-    return GenericAlias(cls, (*told, *[Any] * left_out))
 
 
 StateLike = Any

@@ -18,7 +18,7 @@ from plait.runtime import ExecutionInfo, Runtime, ServerInfo
 from plait.scope import current_scope
 from plait.tools.injected import DirectlyInjectedToolArg, InjectedToolArg, is_call_id, is_injected
 from plait.tools.signatures import MISSING, parameters
-from plait.typing import ContextT, StateT, subscriptable
+from plait.typing import ContextT, StateT
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -45,7 +45,6 @@ class InjectedStore(InjectedToolArg):
     """Marks an argument that gets the store of the graph."""
 
 
-@subscriptable
 @dataclass
 class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
     """All that a tool may want of the run around: an argument of this type gets it.
@@ -75,6 +74,11 @@ class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
     """Which task this is."""
     server_info: ServerInfo | None = None
     """What the server says that runs the graph."""
+
+    def __class_getitem__(cls, _: Any) -> "type[ToolRuntime[Any, Any]]":
+        """Type arguments are for checkers. (Of a dataclass with some, pydantic, which makes schemas
+        of langchain_core's tools, would look into all fields.)"""
+        return cls
 
     def emit_output_delta(self, delta: Any) -> None:
         """Write a part of the tool's output to the `tools` stream, if anybody listens to it."""
