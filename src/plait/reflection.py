@@ -136,18 +136,6 @@ def is_routine(value: Any) -> bool:
     return not isinstance(value, partial) and inspect.isroutine(value)
 
 
-def is_runnable(value: Any) -> bool:
-    """Whether it is a Runnable, plait's or another's, by its class: a `Mock` has any attribute that
-    it is asked for.
-
-    >>> from unittest.mock import Mock
-    >>> is_runnable(Mock()), is_runnable(len)
-    (False, False)
-    """
-    kind = value.__class__
-    return hasattr(kind, "invoke") and hasattr(kind, "ainvoke")
-
-
 def is_unawaited(result: Any) -> bool:
     """Whether somebody should have awaited a result. If it is a coroutine it is closed: whoever
     asks raises an error, and Python would tell of it once more, later and elsewhere.

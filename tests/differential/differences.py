@@ -394,9 +394,6 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Topics that are written nothing"
     ),
     "h_generated_more::results_of_tasks_that_had_finished": "Results of tasks that were updated",
-    "h_generated_more::results_of_tasks_that_were_updated_twice": (
-        "Results of tasks that were updated"
-    ),
     "h_generated_more::values_of_one_super_step_beside_a_question": "Values of one super-step",
     "h_generated_travels::a_question_of_a_graph_that_was_left": (
         "Questions of a graph that was left"

@@ -32,7 +32,16 @@ SUITES = {
 """The peers whose releases carry tests (those of Postgres ask for a server of their own)."""
 ALSO = (
     *("syrupy", "pytest-repeat", "pytest-cov", "pytest-dotenv", "blockbuster", "pycryptodome"),
-    *("psycopg[binary]", "psycopg-pool", "redis", "langchain-tests", "grandalf", "uvloop", "lark"),
+    *(
+        "langgraph-checkpoint-postgres",
+        "psycopg[binary]",
+        "psycopg-pool",
+        "redis",
+        "langchain-tests",
+        "grandalf",
+        "uvloop",
+        "lark",
+    ),
 )
 """What these tests use beside that which those of other packages do."""
 _ROOTS = ("langgraph", "langchain_core", "langchain", "langchain_dev_utils")

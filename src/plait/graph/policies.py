@@ -15,8 +15,8 @@ from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
-from plait.reflection import is_runnable
 from plait.runnables.fallbacks import RunnableWithFallbacks
+from plait.runnables.known import is_runnable
 from plait.runnables.sequence import RunnableSequence
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy
 

@@ -28,7 +28,8 @@ from plait.lazy import lazily
 from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
-from plait.reflection import is_routine, is_runnable
+from plait.reflection import is_routine
+from plait.runnables.known import is_runnable
 from plait.types import (
     CachePolicy,
     Checkpointer,

@@ -16,7 +16,7 @@ from plait.graph.branch import Branch, goto_writes
 from plait.graph.policies import gives_a_state, is_graph
 from plait.graph.schema import has_a_key, is_state_class, updates_of_object
 from plait.pregel.scope import Detached
-from plait.reflection import is_runnable
+from plait.runnables.known import is_runnable
 from plait.scope import Scope, heard
 from plait.types import Command, RunContext, Send
 from plait.typing import MISSING

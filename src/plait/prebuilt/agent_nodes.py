@@ -15,9 +15,9 @@ from plait.prebuilt.sent import SentCall
 from plait.prebuilt.verdict import Verdict
 from plait.pregel.binding import Binding
 from plait.pregel.scope import scope_for
-from plait.reflection import is_runnable
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
+from plait.runnables.known import is_runnable
 from plait.types import Send
 
 OUT_OF_STEPS = "Sorry, need more steps to process this request."

@@ -11,9 +11,9 @@ from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
 from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.scope import scope_for
-from plait.reflection import is_runnable
 from plait.runnables.base import Runnable
 from plait.runnables.config import run_in_executor
+from plait.runnables.known import is_runnable
 from plait.scope import Scope
 from plait.types import RetryPolicy, TimeoutPolicy
 from plait.typing import MISSING

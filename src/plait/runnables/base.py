@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, ov
 
 from plait.abstract import Abstract
 from plait.callbacks.context import has_listeners
-from plait.reflection import is_runnable
 from plait.runnables.addable import add_all
 from plait.runnables.config import (
     RunnableConfig,
@@ -25,6 +24,7 @@ from plait.runnables.config import (
 )
 from plait.runnables.contexts import await_under, call_under
 from plait.runnables.described import Described
+from plait.runnables.known import is_runnable
 from plait.runnables.own_runs import OwnRuns
 from plait.runnables.runs import unnamed
 

@@ -31,7 +31,7 @@ class Growing:
     >>> from plait.agents.middleware.redaction import RedactionRule
     >>> text = Growing(RedactionRule("email").resolve(), lookback=8)
     >>> [text.add(piece) for piece in ("Write to ann", "@x.org, or call us, ", "or not.")]
-    ['Writ', 'e to [REDACTED_EMAIL], or ca', 'll us, ']
+    ['Writ', 'e to [REDACTED_EMAIL], or c', 'all us,']
     """
 
     rule: ResolvedRedactionRule

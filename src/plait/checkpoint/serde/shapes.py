@@ -259,7 +259,7 @@ def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
 
 def _has_dict(cls: type) -> bool:
     """Whether objects of a class have attributes beside those in slots."""
-    return any("__dict__" in base.__dict__ for base in cls.__mro__)
+    return cls.__dictoffset__ != 0
 
 
 def _derived(cls: type) -> set[str]:
