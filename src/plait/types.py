@@ -159,6 +159,7 @@ class Command(Generic[N]):
 
 
 _OUTPUTS = "langchain_core.messages.tool"
+(_GENERIC,) = Command.__bases__
 
 
 def _become_an_output() -> None:
@@ -166,7 +167,7 @@ def _become_an_output() -> None:
     text of all else."""
     output = getattr(sys.modules[_OUTPUTS], "ToolOutputMixin", None)
     if output is not None:  # else the module is being loaded
-        Command.__bases__ = (*Command.__bases__, output)
+        Command.__bases__ = (_GENERIC, output)  # the same, whichever thread comes first
 
 
 @dataclass(frozen=True, slots=True)
