@@ -99,7 +99,8 @@ def case_a_graph_called_on_the_callers_thread_by_its_name(env):
     return [*map(told, parts)]
 
 
-def case_ends_of_tasks_that_a_lone_node_calls(env):
+def two_tasks(seconds):
+    """Two tasks, of which the second tells whether something was seen meanwhile."""
     seen = threading.Event()
 
     @task
@@ -108,7 +109,13 @@ def case_ends_of_tasks_that_a_lone_node_calls(env):
 
     @task
     def second():
-        return seen.wait(0.2)
+        return seen.wait(seconds)
+
+    return first, second, seen
+
+
+def case_ends_of_tasks_that_a_lone_node_calls(env):
+    first, second, seen = two_tasks(0.2)
 
     def node(state):
         first().result()
@@ -201,15 +208,7 @@ def heard(parts, seen):
 
 
 def case_ends_of_called_tasks_are_told_at_once(env):
-    seen = threading.Event()
-
-    @task
-    def first():
-        return 1
-
-    @task
-    def second():
-        return seen.wait(20)
+    first, second, seen = two_tasks(20)
 
     @entrypoint()
     def flow(given):
