@@ -7,7 +7,6 @@ one is used through `foreign.ForeignSession`, with the weaker promises that its 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from plait.checkpoint.base.model import (
@@ -16,7 +15,7 @@ from plait.checkpoint.base.model import (
     CheckpointMetadata,
     CheckpointTuple,
 )
-from plait.checkpoint.serde.base import SerializerProtocol
+from plait.checkpoint.serde.base import SerializerProtocol, allowing
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 if TYPE_CHECKING:
@@ -217,13 +216,7 @@ class BaseCheckpointSaver(Generic[V]):
     def with_allowlist(self, extra_allowlist: Collection[Any]) -> BaseCheckpointSaver[V]:
         """A shallow copy whose serializer also knows these types (classes); the saver itself where
         there are none, or its serializer knows types by itself."""
-        widen = getattr(self.serde, "with_msgpack_allowlist", None)
-        serde = self.serde if widen is None else widen(extra_allowlist)
-        if serde is self.serde:
-            return self
-        clone = copy(self)
-        clone.serde = serde
-        return clone
+        return allowing(self, extra_allowlist)
 
     def _lacks(self, method: str) -> NoReturn:
         raise NotImplementedError(f"{type(self).__name__} does not implement {method}().")

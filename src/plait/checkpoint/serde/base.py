@@ -1,6 +1,10 @@
 """What a serializer is: the protocol that savers' `serde=` follows."""
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+
+H = TypeVar("H")
 
 
 @runtime_checkable
@@ -47,6 +51,19 @@ def maybe_add_typed_methods(
 ) -> SerializerProtocol:
     """A serializer with tags: the given one, or one over it."""
     return serde if isinstance(serde, SerializerProtocol) else SerializerCompat(serde)
+
+
+def allowing(holder: H, extra_allowlist: Iterable[Any]) -> H:
+    """A shallow copy of what has a serializer, whose serializer also knows these classes; the thing
+    itself where there are none, or its serializer knows types by itself."""
+    held: Any = holder
+    widen = getattr(held.serde, "with_msgpack_allowlist", None)
+    serde = held.serde if widen is None else widen(extra_allowlist)
+    if serde is held.serde:
+        return holder
+    clone = copy(held)
+    clone.serde = serde
+    return cast("H", clone)
 
 
 class CipherProtocol(Protocol):

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from copy import copy
 from hashlib import blake2b
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
-from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol
+from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol, allowing
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.errors import ConfigError, CorruptCheckpointError, MissingExtraError
 from plait.reflection import signature
@@ -244,13 +243,7 @@ class EncryptedSerializer:
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[Any]) -> Self:
         """A copy whose serializer also knows these classes (see `JsonPlusSerializer`); this one
         where there are none, or what it encrypts comes from a serializer of another kind."""
-        widen = getattr(self.serde, "with_msgpack_allowlist", None)
-        serde = self.serde if widen is None else widen(extra_allowlist)
-        if serde is self.serde:
-            return self
-        clone = copy(self)
-        clone.serde = serde
-        return clone
+        return allowing(self, extra_allowlist)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """The value, encrypted; the tag names its format, the cipher and the key."""
