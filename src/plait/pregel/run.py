@@ -220,17 +220,12 @@ class Run:
         if outer is not None and outer.subgraphs and outer.message_stream is not None:
             return outer.message_stream
         if "messages" not in options.modes:
-            return self._message_stream_outside()
+            return None if self.caller is None else self.caller.run.message_stream
         from plait.pregel.messages import MessageStream  # loads messages; few runs stream them
 
         stream = MessageStream()
         self.config["callbacks"] = with_handler(self.config.get("callbacks"), stream)
         return stream
-
-    def _message_stream_outside(self) -> MessageStream | None:
-        """What tells messages of a graph that a task called on another thread than its own."""
-        outer = None if self.caller is None else self.caller.run
-        return outer.message_stream if outer is not None and outer.subgraphs else None
 
     def stopped(self) -> bool:
         """Whether a run around this one was told to stop."""
@@ -540,8 +535,8 @@ _ARGUMENTS = (
 def _around(
     config: Mapping[str, Any] | None,
 ) -> tuple[TaskScope | None, TaskScope | None]:
-    """The task that a call is nested in; or else the one that it is made in, if it addresses
-    another thread than that task's."""
+    """The task that a call is nested in; or else, if the call addresses another thread than that
+    task's, the task where its run streams subgraphs, and so hears of the call."""
     scope = current_scope.get()
     if not isinstance(scope, TaskScope):
         return None, None
@@ -550,7 +545,9 @@ def _around(
     asked: dict[str, Any] = config.get("configurable") or {}
     thread_id = asked.get("thread_id")
     is_nested = thread_id is None or thread_id == scope.run.thread_id
-    return (scope, None) if is_nested else (None, scope)
+    if is_nested:
+        return scope, None
+    return None, scope if scope.run.subgraphs else None
 
 
 def _deadline(given: Any) -> float:

@@ -176,7 +176,7 @@ class TaskScope:
         self.progress()
         if mode in run.modes:
             self.deliver(Chunk(run.ns, mode, payload), run)
-        elif run.caller is not None and mode in _HEARD_OUTSIDE and run.caller.run.subgraphs:
+        elif run.caller is not None and mode in _HEARD_OUTSIDE:
             run.caller.send(mode, payload)
 
     def deliver(self, chunk: Chunk, run: Run) -> None:
