@@ -6,10 +6,10 @@ stands for the class; it is made, and pydantic loaded, when somebody asks for th
 """
 
 from collections.abc import Iterator, Mapping
-from copy import copy, deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from plait.copied import Copied
 from plait.reflection import signature
 from plait.written import Written
 
@@ -40,7 +40,7 @@ class WrittenBy:
         return import_module(self._module).serializer()
 
 
-class ModelFace(Written):
+class ModelFace(Copied, Written):
     """The `model_*` methods of pydantic's models, for classes that are none.
 
     A class names its fields in `__plait_fields__`, in the order in which they are written. Those
@@ -106,13 +106,6 @@ class ModelFace(Written):
         """
         return self.__plait_stand_in__().model_of(self, "json").model_dump_json(**options)
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values of some fields."""
-        made = deepcopy(self) if deep else copy(self)
-        for name, value in (update or {}).items():
-            setattr(made, name, value)
-        return made
-
     @classmethod
     def model_validate(cls, obj: Any, **ignored: Any) -> Self:
         """An object of this class, from itself or from a dict of its fields.
@@ -150,10 +143,6 @@ class ModelFace(Written):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         return {"title": cls.__name__, "type": "object"}
-
-    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The older name of `model_copy`."""
-        return self.model_copy(update=update, deep=deep)
 
     def json(self, **options: Any) -> str:
         """The older name of `model_dump_json`."""

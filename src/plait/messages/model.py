@@ -7,11 +7,11 @@ asks through `__get_pydantic_core_schema__`, a schema. Pydantic is imported only
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from plait.copied import Copied
 from plait.errors import nearest
 from plait.messages.fields import Field
 from plait.model_face import WrittenBy
@@ -151,7 +151,7 @@ _SLOTS = frozenset(("content", "id"))
 _outline_of = lru_cache(maxsize=1024)(Outline)
 
 
-class ModelMethods:
+class ModelMethods(Copied):
     """The `model_*` methods of a message, and the older `dict`, `json` and `copy`."""
 
     __slots__ = ()
@@ -246,17 +246,6 @@ class ModelMethods:
             except ValueError:
                 pass  # something in it is no JSON until it is dumped, such as another message
         return to_json(self.model_dump(**options), indent=indent).decode()
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some fields changed; `update` is not validated."""
-        copied = deepcopy(self) if deep else self.__copy__()
-        for name, value in (update or {}).items():
-            setattr(copied, name, value)
-        return copied
-
-    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The older name of `model_copy`."""
-        return self.model_copy(update=update, deep=deep)
 
     def dict(self, **options: Any) -> dict[str, Any]:
         """The older name of `model_dump`."""

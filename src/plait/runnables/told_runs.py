@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from copy import copy, deepcopy
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Self, cast
+from typing import Any, cast
 from uuid import UUID
+
+from plait.copied import Copied
 
 _ITS_OWN: Any = None
 
 
 @dataclass(slots=True)
-class Run:
+class Run(Copied):
     """One run: what a listener is told of."""
 
     id: UUID
@@ -78,13 +79,6 @@ class Run:
         self.end_time = datetime.now(UTC)
         self.events.append({"name": event, "time": self.end_time})
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values of some fields."""
-        made = deepcopy(self) if deep else copy(self)
-        for name, value in (update or {}).items():
-            setattr(made, name, value)
-        return made
-
     def model_dump(
         self,
         *,
@@ -108,10 +102,6 @@ class Run:
             and not (exclude and name in exclude)
             and not (exclude_none and value is None)
         }
-
-    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The older name of `model_copy`."""
-        return self.model_copy(update=update, deep=deep)
 
     def dict(self, **options: Any) -> dict[str, Any]:
         """The older name of `model_dump`."""
