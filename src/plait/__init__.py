@@ -10,7 +10,7 @@ the modules that mirror LangGraph's public paths (`plait.graph`, `plait.types`, 
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.checkpoint.memory import InMemorySaver

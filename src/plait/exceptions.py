@@ -6,7 +6,7 @@ Those of models are in `plait.errors`, and load from there when they are first u
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.errors import (

@@ -26,6 +26,7 @@ from typing import (
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
+from plait.common.reflection import is_routine, signature
 from plait.constants import END, PREVIOUS, RETURN, START
 from plait.engine.called import Made, tasks_called
 from plait.engine.journal import CallMark
@@ -40,7 +41,6 @@ from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_mi
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
-from plait.reflection import is_routine, signature
 from plait.scope import Scope, current_scope, heard
 from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
 from plait.typing import subscriptable

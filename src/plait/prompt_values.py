@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, cast
 
-from plait.abstract import Abstract
 from plait.messages import AnyMessage, BaseMessage, HumanMessage, get_buffer_string
-from plait.model_face import ModelFace
+from plait.objects.abstract import Abstract
+from plait.objects.model_face import ModelFace
 
 
 class PromptValue(Abstract, ModelFace):

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from plait.forks import forget_in_child
+from plait.common.forks import forget_in_child
 
 if TYPE_CHECKING:
     from plait.errors import NodeError

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from plait.errors import InvalidValueError
-from plait.model_face import ModelFace
+from plait.objects.model_face import ModelFace
 
 
 class Operator(str, Enum):  # noqa: UP042 - users compare and format it as the field's

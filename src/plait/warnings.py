@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from warnings import warn
 
+from plait.common.reflection import signature
 from plait.errors import nearest
-from plait.reflection import signature
 
 
 class LangGraphDeprecationWarning(DeprecationWarning):

@@ -18,10 +18,10 @@ from plait.cache.memory import InMemoryCache
 from plait.callbacks import BaseCallbackHandler
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.common.ids import new_id
 from plait.config import get_stream_writer
 from plait.drivers.env import SYSTEM
 from plait.errors import ConfigError, StorageUnavailableError
-from plait.ids import new_id
 from plait.sqlite import database
 from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import plait
-from plait.reflection import own_annotations
+from plait.common.reflection import own_annotations
 
 LAZY = sys.version_info >= (3, 14)
 WRITTEN = [

@@ -11,8 +11,8 @@ from langchain_core import messages as lc
 from langgraph.graph.message import add_messages as peer_add
 
 import plait.messages as ours
+from plait.common.ids import id_source
 from plait.graph.message import REMOVE_ALL_MESSAGES, MessagesState, add_messages
-from plait.ids import id_source
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage, RemoveMessage
 
 steps = st.lists(

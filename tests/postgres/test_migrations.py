@@ -9,7 +9,7 @@ import pytest
 from tests.durability.graphs import CONFIG, adder, chain
 
 from plait.checkpoint.postgres import PostgresSaver
-from plait.sql import Statements, migrations
+from plait.common.sql import Statements, migrations
 from plait.types import Command, interrupt
 
 from .server import Server

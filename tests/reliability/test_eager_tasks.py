@@ -13,10 +13,10 @@ from tests.charges import twice_charging
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
+from plait.common.rounds import task_maker
 from plait.drivers.awaiting import InContext
 from plait.func import entrypoint
 from plait.graph import START, MessagesState, StateGraph
-from plait.rounds import task_maker
 from plait.store.memory import InMemoryStore
 from plait.types import Send
 

@@ -11,9 +11,9 @@ from unittest.mock import patch
 import pytest
 from pydantic import Field, ValidationError
 
-from plait import fields
-from plait.fields import AnnotatedFields, fields_of
 from plait.language_models import BaseChatModel
+from plait.objects import fields
+from plait.objects.fields import AnnotatedFields, fields_of
 from plait.tools import BaseTool, tool
 
 FRESH = Field(default_factory=list)
@@ -161,7 +161,7 @@ def test_a_model_of_langchain_may_stand_in_a_field() -> None:
 def test_defaults_of_a_class_are_not_checked_and_load_nothing() -> None:
     code = (
         "import sys\n"
-        "from plait.fields import AnnotatedFields\n"
+        "from plait.objects.fields import AnnotatedFields\n"
         "class Own(AnnotatedFields):\n"
         "    size: int = 3\n"
         "assert Own().size == 3 and 'pydantic' not in sys.modules\n"

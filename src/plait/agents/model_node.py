@@ -9,6 +9,7 @@ from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.responses import Responses
 from plait.callbacks.context import finds_config, inherited_config, is_finding, is_heard_here
+from plait.common.reflection import is_unawaited
 from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError, UndeclaredJumpError
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.messages import RemoveMessage, SystemMessage
@@ -16,7 +17,6 @@ from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_history import HistoryRepair, MalformedRepair
 from plait.prebuilt.agent_models import as_agent_model, with_tools
 from plait.pregel.scope import scope_for
-from plait.reflection import is_unawaited
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.scope import Scope, current_scope

@@ -8,8 +8,8 @@ from typing import Annotated, Any, NotRequired, Required, TypeVar, cast, get_arg
 from typing_extensions import TypedDict
 
 from plait.agents.middleware.state import OmitFromSchema
+from plait.common.reflection import is_annotated, resolved_annotations
 from plait.errors import ConfigError
-from plait.reflection import is_annotated, resolved_annotations
 
 QUALIFIERS = (Required, NotRequired)
 

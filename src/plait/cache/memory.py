@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from plait.cache.base import BaseCache, FullKey, Namespace, ValueT
 from plait.checkpoint.serde.base import SerializerProtocol
-from plait.forks import renew_in_child
+from plait.common.forks import renew_in_child
 
 _SWEEP_FROM = 256
 """Entries below which nobody looks for expired ones that were never asked for again."""

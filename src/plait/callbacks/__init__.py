@@ -6,7 +6,7 @@ Names load on first use, so that code which only asks `has_listeners` pays for n
 from typing import TYPE_CHECKING
 
 from plait.callbacks.context import has_listeners, var_child_runnable_config
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.callbacks.base import BaseCallbackManager, Callbacks

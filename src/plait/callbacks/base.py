@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, TypeAlias, cast
 from uuid import UUID
 
-from plait.ids import new_id
-from plait.lazy import lazily
+from plait.common.ids import new_id
+from plait.common.lazy import lazily
 
 
 class BaseCallbackManager:

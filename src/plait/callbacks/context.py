@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from plait.forks import forget_in_child
+from plait.common.forks import forget_in_child
 from plait.scope import current_scope
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
 from plait.callbacks.dispatch import ahandle_event, handle_event
-from plait.ids import new_id
+from plait.common.ids import new_id
 
 Told = TypeVar("Told")
 

@@ -20,7 +20,7 @@ from plait.callbacks.events import (
     RunManager,
     ToolEvents,
 )
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 M = TypeVar("M", bound=BaseCallbackManager)
 R = TypeVar("R", bound=BaseRunManager[Any])

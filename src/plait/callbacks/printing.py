@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from plait.callbacks.handlers import BaseCallbackHandler
-from plait.closing import ClosedAtEnd
+from plait.common.closing import ClosedAtEnd
 from plait.errors import ConfigError
 
 COLORS = {"blue": "36;1", "yellow": "33;1", "pink": "38;5;200", "green": "32;1", "red": "31;1"}

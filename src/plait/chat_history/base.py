@@ -5,9 +5,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from plait.abstract import Abstract
 from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
-from plait.model_face import ComparedFields
+from plait.objects.abstract import Abstract
+from plait.objects.model_face import ComparedFields
 
 
 class BaseChatMessageHistory(Abstract):

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from plait.chat_history.base import BaseChatMessageHistory
-from plait.closing import ClosedAtEnd
+from plait.common.closing import ClosedAtEnd
 from plait.load import dumps, loads
 from plait.messages import BaseMessage
 from plait.sqlite import Database, Schema, Statements, fetch

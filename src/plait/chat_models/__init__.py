@@ -7,7 +7,7 @@ Names load on first use; the fakes are in `plait.chat_models.fake`.
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.chat_models.base import BaseChatModel

@@ -30,11 +30,11 @@ from plait.chat_models.results import (
     add_up,
     result_of_stream,
 )
+from plait.common.ids import new_id
+from plait.common.lazy import lazily
 from plait.errors import ConfigError, nearest
-from plait.fields import fields_of
-from plait.ids import new_id
-from plait.lazy import lazily
 from plait.messages import AIMessage, AIMessageChunk
+from plait.objects.fields import fields_of
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
 

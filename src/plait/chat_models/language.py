@@ -12,7 +12,7 @@ from warnings import warn
 
 from plait.callbacks.context import has_listeners, inherited_config, is_heard_here
 from plait.errors import MissingExtraError, UncountedToolsWarning
-from plait.fields import AnnotatedFields
+from plait.objects.fields import AnnotatedFields
 from plait.runnables.base import Output, Runnable
 from plait.runnables.config import RunnableConfig
 

@@ -19,8 +19,8 @@ from plait.chat_models.failures import of_no_key
 from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGenerationChunk, ChatResult
 from plait.errors import MissingExtraError, ModelConnectionError, ModelError
-from plait.fields import fields_of
 from plait.messages import AIMessageChunk
+from plait.objects.fields import fields_of
 
 
 class StreamReader(Protocol):

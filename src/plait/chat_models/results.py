@@ -5,7 +5,7 @@ from typing import Any, Self, cast
 
 from plait.messages import message_chunk_to_message
 from plait.messages.merge import merge_dicts
-from plait.model_face import ModelFace
+from plait.objects.model_face import ModelFace
 
 
 class _Plain(ModelFace):

@@ -47,8 +47,8 @@ from plait.checkpoint.log.requests import (
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.persistent_dict import PersistentDict
 from plait.checkpoint.tables import Lane, between
+from plait.common.forks import renew_in_child
 from plait.errors import NotSupportedError
-from plait.forks import renew_in_child
 
 _APPENDED = Done(0, 0)
 _OF_ONE_NAME = frozenset({Transact, ReadHead})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from plait.checkpoint.serde import Codec
-from plait.closing import ClosedAtEnd
+from plait.common.closing import ClosedAtEnd
 from plait.errors import NotSupportedError
 
 _PART = ".part"

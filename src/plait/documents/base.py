@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from plait.abstract import Abstract
+from plait.common.lazy import lazily
 from plait.errors import InvalidValueError
-from plait.fields import AnnotatedFields, own_values
-from plait.lazy import lazily
-from plait.model_face import ModelFace
+from plait.objects.abstract import Abstract
+from plait.objects.fields import AnnotatedFields, own_values
+from plait.objects.model_face import ModelFace
 from plait.runnables.config import run_in_executor
 
 

@@ -9,7 +9,7 @@
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.drawing.graph import Edge, Graph, Node, is_uuid, node_data_json, node_data_str

@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
 from typing import Any, ClassVar, TypeVar
 
+from plait.common.rounds import task_maker
 from plait.drivers.ahead import may_be_lost
 from plait.drivers.aio_ahead import AioAhead, Attempt
 from plait.drivers.aio_driving import STORES, AioDriving
@@ -52,7 +53,6 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError
-from plait.rounds import task_maker
 from plait.scope import Scope, thread_of_control
 
 T = TypeVar("T")

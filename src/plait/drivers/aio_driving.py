@@ -22,7 +22,7 @@ from contextlib import suppress
 from types import GeneratorType
 from typing import Any, ClassVar, Self, cast
 
-from plait.closing import STARTED, read_inside
+from plait.common.closing import STARTED, read_inside
 from plait.drivers.aio_writer import AioWriter
 from plait.drivers.base import (
     Closed,

@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from plait.checkpoint.base.port import Plan
+from plait.common.rounds import task_maker
 from plait.drivers.base import Storage
 from plait.drivers.writer import LINGER, MOST, Behind
-from plait.rounds import task_maker
 
 PATIENCE = 1.0
 """Seconds that a run of another thread waits for this event loop, which something may hold up."""

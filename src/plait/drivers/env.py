@@ -8,9 +8,9 @@ from os import urandom
 from random import random
 from threading import Lock
 
+from plait.common.forks import renew_in_child
+from plait.common.ids import new_id
 from plait.engine.spec import Env
-from plait.forks import renew_in_child
-from plait.ids import new_id
 
 
 class SystemEnv:

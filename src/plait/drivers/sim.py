@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from plait.common.ids import id_source
 from plait.drivers.base import (
     Part,
     ScopeFactory,
@@ -34,7 +35,6 @@ from plait.drivers.sim_world import (
     World,
 )
 from plait.engine.loop import Loop
-from plait.ids import id_source
 
 
 class Simulation(World):

@@ -22,7 +22,7 @@ from contextvars import copy_context
 from typing import Any, ClassVar
 
 from plait.checkpoint.base.plans import run_plan
-from plait.closing import STARTED, read_inside
+from plait.common.closing import STARTED, read_inside
 from plait.drivers.base import (
     Closed,
     Part,

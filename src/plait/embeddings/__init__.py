@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
+from plait.common.lazy import lazily
+from plait.common.reflection import is_routine
 from plait.errors import InvalidStoreOpError
-from plait.lazy import lazily
-from plait.reflection import is_routine
 
 if TYPE_CHECKING:
     from plait.embeddings.fake import DeterministicFakeEmbedding, FakeEmbeddings

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from plait.embeddings import Embeddings
-from plait.fields import AnnotatedFields
+from plait.objects.fields import AnnotatedFields
 
 
 class FakeEmbeddings(AnnotatedFields, Embeddings):

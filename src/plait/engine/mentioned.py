@@ -8,7 +8,7 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, cast
 
-from plait.reflection import is_routine
+from plait.common.reflection import is_routine
 
 _AROUND = ("bound", "runnable")
 """Where a runnable has the one that it is put around."""

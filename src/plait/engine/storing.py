@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from plait.common.ids import following
 from plait.constants import AHEAD, AHEAD_TASK_ID, NO_WRITES
 from plait.engine.commands import Command, Commit, Emit, Release, SaveWrites, WriteCache
 from plait.engine.frontier import Frontier, stored_writes, without
@@ -15,7 +16,6 @@ from plait.engine.reporting import Reporting
 from plait.engine.spec import NONE_YET, Env, RunSpec
 from plait.engine.state import State
 from plait.engine.tasks import Task
-from plait.ids import following
 
 if TYPE_CHECKING:
     from plait.engine.whole import Whole

@@ -7,12 +7,12 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from plait.common.ids import uuid_form
 from plait.constants import CALL, PULL, PUSH
 from plait.engine.namespaces import inside
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.questions import Questions
 from plait.engine.records import TaskWrites
-from plait.ids import uuid_form
 
 if TYPE_CHECKING:
     from plait.engine.formers import Former

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Any
 
-from plait.abstract import Abstract
+from plait.objects.abstract import Abstract
 
 
 class BaseExampleSelector(Abstract):

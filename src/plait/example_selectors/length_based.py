@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.example_selectors.base import BaseExampleSelector
-from plait.model_face import ComparedFields
+from plait.objects.model_face import ComparedFields
 
 
 def words_in(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from plait.errors import InvalidValueError
 from plait.example_selectors.base import BaseExampleSelector
-from plait.model_face import ComparedFields
+from plait.objects.model_face import ComparedFields
 from plait.runnables.config import run_in_executor
 
 

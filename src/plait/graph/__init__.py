@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from plait.common.lazy import lazily
 from plait.constants import END, START
 from plait.graph.renames import RenamedFrom
 from plait.graph.state import StateGraph
-from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.graph.message import MessagesState, add_messages

@@ -6,11 +6,11 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from plait.common.reflection import is_routine, signature
 from plait.constants import END, ROUTE, START, TASKS
 from plait.engine.plan import Writes
 from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError, nearest
 from plait.pregel.binding import Binding
-from plait.reflection import is_routine, signature
 from plait.types import Send
 
 PathT = TypeVar("PathT", bound=Callable[..., Any])

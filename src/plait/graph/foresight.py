@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
+from plait.common.reflection import is_routine
 from plait.constants import ROOT
 from plait.engine.plan import Foresight, NodePlan, View
 from plait.graph.routes import may_route
-from plait.reflection import is_routine
 from plait.types import Command, Send
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
 
+from plait.common.ids import new_id
 from plait.errors import ConfigError
-from plait.ids import new_id
 from plait.messages import AnyMessage, BaseMessage
 from plait.messages.base import give_id, id_epoch
 from plait.messages.convert import (

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
+from plait.common.reflection import unqualified
 from plait.constants import JOIN, ROOT
 from plait.engine.migration import NO_RENAMES, Migration, Renames
 from plait.errors import InvalidGraphError
-from plait.reflection import unqualified
 
 if TYPE_CHECKING:
     from plait.graph.state import StateGraph

@@ -11,8 +11,8 @@ from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.common.reflection import is_routine
 from plait.constants import START
-from plait.reflection import is_routine
 from plait.types import Command, Send
 
 if TYPE_CHECKING:

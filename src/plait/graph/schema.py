@@ -11,17 +11,17 @@ from typing import Any, cast, get_origin
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
-from plait.constants import RESERVED, ROOT
-from plait.errors import InvalidGraphError
-from plait.graph.renames import former_keys, split_metadata
-from plait.managed import ManagedValue
-from plait.reflection import (
+from plait.common.reflection import (
     is_annotated,
     own_annotations,
     resolved_annotations,
     signature,
     unqualified,
 )
+from plait.constants import RESERVED, ROOT
+from plait.errors import InvalidGraphError
+from plait.graph.renames import former_keys, split_metadata
+from plait.managed import ManagedValue
 from plait.typing import MISSING
 
 Channel = BaseChannel[Any, Any, Any]

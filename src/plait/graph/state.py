@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_type_hints
 from warnings import warn
 
 from plait.channels.last_value import LastValue
+from plait.common.lazy import lazily
+from plait.common.reflection import is_routine
 from plait.constants import END, RESERVED, START
 from plait.engine.migration import Migration
 from plait.errors import (
@@ -24,11 +26,9 @@ from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
 from plait.graph.schema import Declared, agree, is_keyed
-from plait.lazy import lazily
 from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
-from plait.reflection import is_routine
 from plait.runnables.known import is_runnable
 from plait.types import (
     CachePolicy,

@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
+from plait.common.ids import new_id
 from plait.errors import ConfigError
-from plait.ids import new_id
 from plait.messages import AnyMessage
 from plait.pregel.scope import TaskScope
 from plait.scope import current_scope

@@ -6,7 +6,7 @@ import to `plait.haystack` and go on.
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.haystack.agent import Agent

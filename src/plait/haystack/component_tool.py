@@ -12,13 +12,13 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from pydantic import Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 
+from plait.common.reflection import signature
 from plait.errors import ToolDefinitionError
 from plait.haystack.components import component_from_dict, component_to_dict, inputs_of
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.registry import name_of
 from plait.haystack.sockets import HaystackComponent
 from plait.haystack.tools import Tool, read_outputs, write_outputs
-from plait.reflection import signature
 from plait.utils.json_schema import without_titles
 
 

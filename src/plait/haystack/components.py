@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from inspect import Parameter
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints, overload
 
+from plait.common.reflection import signature
 from plait.haystack.errors import ComponentError, DeserializationError, SerializationError
 from plait.haystack.registry import is_name_of, lookup_class, name_of, remember
-from plait.reflection import signature
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])

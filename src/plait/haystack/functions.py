@@ -9,10 +9,10 @@ from typing import Any, overload
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
 
+from plait.common.reflection import resolved_annotations, signature
 from plait.errors import AnnotationError, ToolDefinitionError
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.tools import Tool
-from plait.reflection import resolved_annotations, signature
 from plait.tools.signatures import string_mark
 from plait.utils.json_schema import without_titles
 

@@ -18,6 +18,7 @@ from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import is_haystack_generator
 from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
 from plait.chat_models.wire import standard_blocks
+from plait.common.reflection import signature
 from plait.errors import InvalidInputError, InvalidValueError
 from plait.haystack.components import default_to_dict
 from plait.haystack.errors import ComponentError, NoGeneratorError, SerializationError
@@ -33,7 +34,6 @@ from plait.haystack.streaming import (
     select_streaming_callback,
 )
 from plait.haystack.tools import ToolsType, flatten_tools_or_toolsets
-from plait.reflection import signature
 from plait.runnables.config import run_in_executor
 
 log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
+from plait.common.reflection import signature
 from plait.errors import GraphBubbleUp, ToolDefinitionError
 from plait.haystack.errors import DeserializationError, ToolInvocationError
 from plait.haystack.registry import lookup_class, lookup_function, name_of, remember
 from plait.haystack.schema_check import wrong_in_schema
-from plait.reflection import signature
 
 
 @dataclass

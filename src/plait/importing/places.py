@@ -14,11 +14,11 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 
+from plait.common.ids import uuid_form
 from plait.constants import NS_END, NS_SEP, PULL, PUSH
 from plait.engine.namespaces import inside
 from plait.engine.tasks import order_of, task_id
 from plait.errors import CorruptCheckpointError
-from plait.ids import uuid_form
 from plait.importing.rows import PeerTask
 
 _TICKS_TO_1970 = 0x01B21DD213814000

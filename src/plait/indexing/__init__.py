@@ -5,7 +5,7 @@ Names load on first use.
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.indexing.api import IndexingException, IndexingResult, aindex, index

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plait.common.ids import new_id
 from plait.documents import Document
 from plait.errors import InvalidValueError
-from plait.ids import new_id
 from plait.indexing.base import DeleteResponse, DocumentIndex, UpsertResponse
 
 

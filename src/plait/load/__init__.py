@@ -5,7 +5,7 @@ What may be made again is a closed list: classes that are data, or those that th
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 # Not lazily: the module `load`, imported later, would stand in the place of the function.
 from plait.load.dump import dumpd, dumps

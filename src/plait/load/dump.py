@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from plait.written import not_implemented
+from plait.objects.written import not_implemented
 
 ESCAPED = "__lc_escaped__"
 """Marks a dict of the user that looks like a written object, and is data."""

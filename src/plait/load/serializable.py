@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from plait.written import Written
+from plait.objects.written import Written
 
 
 class Serializable(Written, BaseModel):

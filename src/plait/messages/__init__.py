@@ -10,7 +10,7 @@ types, trimming, conversion for OpenAI) is loaded when it is first asked for.
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 from plait.messages.ai import (
     LC_AUTO_PREFIX,
     LC_ID_PREFIX,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 from plait.messages.base import BaseMessage, BaseMessageChunk, put_content, put_id
 from plait.messages.calls import (
     check_invalid_tool_calls,

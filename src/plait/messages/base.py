@@ -1,6 +1,6 @@
 """`BaseMessage`: what every message is and does, made in a few hundred nanoseconds.
 
-An instance has four slots: `content`, `id`, a dict of the rarely set fields (see `fields.py`) and a
+An instance has four slots: `content`, `id`, a dict of the rarely set fields (see `objects/fields.py`) and a
 revision that every assignment bumps. `__init__` fills the slots behind `__setattr__`, so that
 construction does not count as a change.
 """
@@ -16,7 +16,8 @@ from math import nan
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin, overload
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
+from plait.common.reflection import own_annotations
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
     CHANGES,
@@ -35,8 +36,7 @@ from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
 from plait.messages.pretty import title_line
 from plait.messages.stamp import IMMUTABLE, digest
-from plait.reflection import own_annotations
-from plait.written import Written
+from plait.objects.written import Written
 
 if TYPE_CHECKING:
     from plait.messages.content import ToolCall

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from plait.ids import new_id
+from plait.common.ids import new_id
 from plait.messages.ai import LC_AUTO_PREFIX, AIMessageChunk
 from plait.messages.foreign import kind_of
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 
 class Citation(TypedDict):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from plait.common.ids import new_id
 from plait.errors import InvalidValueError
-from plait.ids import new_id
 
 if TYPE_CHECKING:
     from plait.messages import content

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from plait.ids import new_id
+from plait.common.ids import new_id
 from plait.messages.base import give_id
 from plait.messages.convert import ROLES, convert_to_message
 from plait.messages.errors import InvalidMessageError, MessageCoercionError

@@ -11,10 +11,10 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
-from plait.copied import Copied
 from plait.errors import nearest
 from plait.messages.fields import Field
-from plait.model_face import WrittenBy
+from plait.objects.copied import Copied
+from plait.objects.model_face import WrittenBy
 
 if TYPE_CHECKING:
     from plait.messages.merge import Content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 from plait.messages.base import BaseMessage, BaseMessageChunk
 from plait.messages.calls import invalid_tool_call, tool_call, tool_call_chunk
 from plait.messages.fields import CONTENT_JSON, DICT_JSON, Field, check_dict, reject

@@ -7,11 +7,11 @@ from inspect import Parameter
 from math import ceil
 from typing import Any, Literal, cast
 
+from plait.common.reflection import signature
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import kind_of, type_test
 from plait.messages.later import later
 from plait.messages.tokens import approximate_size, count_tokens_approximately
-from plait.reflection import signature
 
 Counter = Callable[[list[Any]], int]
 Splitter = Callable[[str], list[str]]

@@ -9,7 +9,7 @@ Names load on first use.
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.output_parsers.base import (

@@ -7,12 +7,12 @@ import builtins  # `dict` is a method here
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from plait.abstract import Abstract
 from plait.chat_models.results import ChatGeneration, Generation
 from plait.errors import InvalidValueError
-from plait.fields import AnnotatedFields, fields_of
 from plait.messages import AnyMessage
 from plait.messages.foreign import is_message
+from plait.objects.abstract import Abstract
+from plait.objects.fields import AnnotatedFields, fields_of
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, run_in_executor
 from plait.runnables.runs import acall_as_run, call_as_run

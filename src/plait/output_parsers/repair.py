@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from plait.exceptions import OutputParserException
-from plait.fields import AnnotatedFields
+from plait.objects.fields import AnnotatedFields
 from plait.output_parsers.base import BaseOutputParser, generation_of
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig

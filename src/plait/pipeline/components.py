@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_type_hints
 
+from plait.common.reflection import signature
 from plait.errors import (
     InvalidInputError,
     InvalidNodeError,
@@ -13,8 +14,7 @@ from plait.errors import (
     InvalidValueError,
     nearest,
 )
-from plait.fields import AnnotatedFields
-from plait.reflection import signature
+from plait.objects.fields import AnnotatedFields
 from plait.runnables.config import run_in_executor
 
 OUTPUT = "output"

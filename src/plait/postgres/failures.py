@@ -8,8 +8,8 @@ import psycopg
 import psycopg_pool
 from psycopg import errors
 
+from plait.common.sql import no_text
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
-from plait.sql import no_text
 
 _ROLLED_BACK = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 _TIME_LIMITS = {"57014", "55P03", "25P03", "25P04", "57P05"}

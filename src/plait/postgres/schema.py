@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from plait.common.sql import Statements, migrations
 from plait.errors import StorageUnavailableError
 from plait.postgres.steps import Steps
-from plait.sql import Statements, migrations
 
 _SQL = Statements("plait.postgres", "versions.sql")
 _LOCK = 0x706C616974  # "plait": the advisory lock of set-ups, held until their transaction ends

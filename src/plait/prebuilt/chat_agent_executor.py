@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict, get_type_hints
 
+from plait.common.lazy import lazily
 from plait.constants import END
 from plait.errors import ConfigError
 from plait.graph.message import add_messages
 from plait.graph.state import StateGraph
-from plait.lazy import lazily
 from plait.managed import RemainingSteps
 from plait.messages import AnyMessage
 from plait.prebuilt.agent_history import keeps_repairs

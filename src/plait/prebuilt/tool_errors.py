@@ -4,8 +4,8 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
+from plait.common.reflection import signature
 from plait.errors import NodeTimeoutError, ToolDefinitionError
-from plait.reflection import signature
 from plait.tools.injected import ToolException
 
 INVALID_TOOL_NAME_ERROR_TEMPLATE = (

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
+from plait.common.reflection import is_unawaited
 from plait.errors import ToolInputError
 from plait.messages import RemoveMessage
 from plait.messages.convert import convert_to_messages
 from plait.messages.errors import MessageCoercionError
 from plait.messages.foreign import is_message, kind_of
 from plait.prebuilt.guests import own_command
-from plait.reflection import is_unawaited
 from plait.tools.output import BLOCK_TYPES, as_text
 from plait.types import Command, Send
 

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast, get_origin
 
+from plait.common.reflection import is_routine, signature
 from plait.errors import InvalidNodeError, NodeError
-from plait.reflection import is_routine, signature
 from plait.scope import PROVIDED, Getter, Scope, current_scope
 from plait.types import RunContext, StreamWriter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.constants import TOOLS_MODE
 from plait.drivers.base import Part
 from plait.engine.plan import GraphPlan, Reads

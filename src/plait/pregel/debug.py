@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.base import BaseChannel
+from plait.common.lazy import lazily
 from plait.constants import ERROR, INTERRUPT, RESUME, RETURN, TAG_HIDDEN
-from plait.lazy import lazily
 from plait.pregel.run import own_metadata
 from plait.types import Interrupt, PregelTask
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from plait.common.reflection import is_annotated, own_annotations, signature
 from plait.errors import nearest
-from plait.reflection import is_annotated, own_annotations, signature
 
 if TYPE_CHECKING:
     from plait.pregel.run import Run

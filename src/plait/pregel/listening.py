@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.callbacks.context import var_child_runnable_config
 from plait.callbacks.inside import inside
 from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
-from plait.closing import STARTED, aclose, read_inside
+from plait.common.closing import STARTED, aclose, read_inside
 from plait.constants import TAG_HIDDEN
 from plait.drivers.base import Part
 from plait.engine.plan import Writes

@@ -14,13 +14,13 @@ from typing import Any, cast
 from uuid import UUID
 
 from plait.callbacks.handlers import TokenListener
+from plait.common.ids import new_id
+from plait.common.reflection import is_annotated, own_annotations
 from plait.constants import TAG_NOSTREAM
-from plait.ids import new_id
 from plait.messages import AIMessageChunk
 from plait.messages.base import BaseMessage, give_id
 from plait.messages.foreign import is_foreign_class, is_message
 from plait.pregel.scope import TaskScope
-from plait.reflection import is_annotated, own_annotations
 from plait.scope import current_scope
 from plait.types import Command
 

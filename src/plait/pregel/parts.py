@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.closing import STARTED, aclose, read_inside
+from plait.common.closing import STARTED, aclose, read_inside
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part, driver_source
 from plait.engine.events import Chunk

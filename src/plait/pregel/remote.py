@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from warnings import warn
 
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.errors import ConfigError, NotSupportedError, PlaitWarning
 from plait.pregel import wire
 from plait.pregel.configs import config_with, one_input

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import has_listeners
+from plait.common.forks import this_process
 from plait.constants import CONFIG_KEY_CHECKPOINTER, NS_SEP, PREVIOUS, RUNTIME, TOOLS_MODE
 from plait.drivers.base import Storage
 from plait.drivers.env import run_env
@@ -15,7 +16,6 @@ from plait.engine.plan import GraphPlan, Reads, View
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, NodeCancelledError, nearest
-from plait.forks import this_process
 from plait.pregel.by_hand import breakpoints_of_call
 from plait.pregel.configs import inherited, is_plain, run_config, told_metadata
 from plait.pregel.later import INSTEAD, refuse

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
+from plait.common.reflection import is_routine
 from plait.errors import ConfigError, InvalidGraphError, nearest
-from plait.reflection import is_routine
 from plait.tools.shown import Key, described, key_of
 
 if TYPE_CHECKING:

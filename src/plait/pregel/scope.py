@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from plait.branches import branch_in, path_of
+from plait.common.forks import this_process
+from plait.common.ids import new_id
 from plait.constants import START, TAG_NOSTREAM, TOOLS_MODE
 from plait.drivers.base import Closed
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
-from plait.forks import this_process
-from plait.ids import new_id
 from plait.runnables.config import ensure_config, with_handler
+from plait.runnables.places import branch_in, path_of
 from plait.scope import Heard, Here, Scope, current_scope, thread_of_control
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ Templates are data: they replace plain names and run nothing. Names load on firs
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.prompts.base import BasePromptTemplate, aformat_document, format_document

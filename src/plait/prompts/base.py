@@ -12,7 +12,7 @@ from plait.errors import (
     InvalidValueError,
     MissingVariablesError,
 )
-from plait.fields import AnnotatedFields, fields_of
+from plait.objects.fields import AnnotatedFields, fields_of
 from plait.prompt_values import ChatPromptValueConcrete, PromptValue, StringPromptValue
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, merge_configs

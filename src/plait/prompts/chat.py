@@ -4,8 +4,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
+from plait.common.lazy import lazily
 from plait.errors import InvalidTemplateError
-from plait.lazy import lazily
 from plait.messages import AnyMessage, BaseMessage, get_buffer_string
 from plait.prompt_values import ChatPromptValue
 from plait.prompts.base import BasePromptTemplate

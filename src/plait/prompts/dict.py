@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from plait.errors import InvalidTemplateError
-from plait.fields import AnnotatedFields
+from plait.objects.fields import AnnotatedFields
 from plait.prompts.template_formats import PromptTemplateFormat, read_template
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig

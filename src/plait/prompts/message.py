@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from typing import Any
 
-from plait.abstract import Abstract
-from plait.fields import AnnotatedFields
+from plait.objects.abstract import Abstract
+from plait.objects.fields import AnnotatedFields
 
 
 class BaseMessagePromptTemplate(Abstract, AnnotatedFields, init=False):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plait.errors import InvalidTemplateError, NotSupportedError
-from plait.fields import fields_of
+from plait.objects.fields import fields_of
 from plait.prompts.chat import ChatPromptTemplate
 from plait.prompts.template_formats import PromptTemplateFormat
 from plait.runnables import Runnable

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 from plait.callbacks.context import has_listeners
 from plait.callbacks.inside import inside
+from plait.common.reflection import signature
 from plait.documents import Document
-from plait.fields import AnnotatedFields
-from plait.reflection import signature
+from plait.objects.fields import AnnotatedFields
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
 

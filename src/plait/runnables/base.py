@@ -12,8 +12,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, overload
 
-from plait.abstract import Abstract
 from plait.callbacks.context import has_listeners
+from plait.objects.abstract import Abstract
 from plait.runnables.addable import add_all
 from plait.runnables.config import (
     RunnableConfig,

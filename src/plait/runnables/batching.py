@@ -10,8 +10,8 @@ from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from plait.branches import Branches
 from plait.errors import GraphInterrupt
+from plait.runnables.places import Branches
 from plait.runnables.threads import on_a_thread
 
 T = TypeVar("T")

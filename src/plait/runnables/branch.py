@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.closing import aclose
-from plait.model_face import ComparedFields
+from plait.common.closing import aclose
+from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_child, child_config

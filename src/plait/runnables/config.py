@@ -20,7 +20,7 @@ from plait.callbacks.context import (
     unasked_handlers,
     var_child_runnable_config,
 )
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 from plait.scope import Here, lend_thread, thread_of_control
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ConfigError
-from plait.model_face import ComparedFields
+from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import (
     RunnableConfig,

@@ -5,7 +5,7 @@ from contextvars import Context, copy_context
 from typing import Any, ParamSpec, TypeVar
 
 from plait.callbacks.context import var_child_runnable_config
-from plait.closing import STARTED, aclose, read_inside
+from plait.common.closing import STARTED, aclose, read_inside
 from plait.runnables.config import RunnableConfig
 
 P = ParamSpec("P")

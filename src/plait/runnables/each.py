@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from plait.model_face import ComparedFields
+from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Item, Other, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 from plait.runnables.runs import acall_as_run, call_as_run

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners, var_child_runnable_config
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.errors import GraphRecursionError
 from plait.runnables.addable import aadd_all, add_all
 from plait.runnables.base import Input, Output, Runnable

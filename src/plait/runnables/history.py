@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.errors import MissingVariablesError
 from plait.messages import AIMessage, BaseMessage, HumanMessage
 from plait.runnables.addable import add_chunks

@@ -13,8 +13,8 @@ from queue import SimpleQueue
 from threading import Lock, Semaphore
 from typing import Any, Generic, TypeVar
 
-from plait.branches import Branches
-from plait.closing import STARTED, aclose, read_inside
+from plait.common.closing import STARTED, aclose, read_inside
+from plait.runnables.places import Branches
 from plait.runnables.threads import on_a_thread
 
 K = TypeVar("K", bound=Hashable)

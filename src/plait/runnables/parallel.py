@@ -5,8 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
-from plait.closing import STARTED, aclose, read_inside
-from plait.model_face import ComparedFields
+from plait.common.closing import STARTED, aclose, read_inside
+from plait.objects.model_face import ComparedFields
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Input, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config

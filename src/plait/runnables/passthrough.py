@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
-from plait.closing import aclose
-from plait.model_face import ComparedFields
+from plait.common.closing import aclose
+from plait.objects.model_face import ComparedFields
 from plait.runnables.addable import AddableDict, add_chunks
 from plait.runnables.base import Other
 from plait.runnables.calling import acall_function, call_function, is_async

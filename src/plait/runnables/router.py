@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from plait.model_face import ComparedFields
+from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
-from plait.reflection import signature
+from plait.common.reflection import signature
 from plait.runnables.config import RunnableConfig
 from plait.runnables.sources import keys_read
 

@@ -5,8 +5,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from plait.callbacks.context import has_listeners
-from plait.closing import aclose
-from plait.model_face import ComparedFields
+from plait.common.closing import aclose
+from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.runnables.runs import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from plait.callbacks.context import has_listeners, inherited_config
 from plait.callbacks.inside import achunks_inside, chunks_inside
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.runnables.addable import add_chunks
 from plait.runnables.config import (
     RunnableConfig,

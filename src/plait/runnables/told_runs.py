@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
-from plait.copied import Copied
+from plait.objects.copied import Copied
 
 _ITS_OWN: Any = None
 

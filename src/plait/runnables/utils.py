@@ -6,7 +6,7 @@ from contextvars import Context
 from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
-from plait.reflection import signature
+from plait.common.reflection import signature
 from plait.runnables.addable import AddableDict, aadd, add
 from plait.runnables.base import Input, Output
 from plait.runnables.calling import accepts, is_async, is_async_generator

@@ -6,8 +6,8 @@ import errno
 import os
 import sqlite3
 
+from plait.common.sql import no_text
 from plait.errors import CorruptCheckpointError, StorageError, StorageUnavailableError
-from plait.sql import no_text
 from plait.sqlite.locks import by_whom
 from plait.sqlite.paths import file_of, in_memory
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from functools import cached_property
 
+from plait.common.sql import Statements, migrations
 from plait.errors import StorageUnavailableError
-from plait.sql import Statements, migrations
 from plait.sqlite.transactions import in_transaction
 
 _SQL = Statements("plait.sqlite", "versions.sql")

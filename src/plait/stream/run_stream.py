@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 from typing_extensions import TypedDict
 
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.stream.base import ProtocolEvent, Scope
 from plait.stream.mux import StreamMux, event_of
 from plait.stream.pieces import Pieces

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from plait.closing import ClosedAtEnd
+from plait.common.closing import ClosedAtEnd
 from plait.errors import ConfigError, StorageUnavailableError, nearest
 from plait.postgres import conninfo_to_dict, make_conninfo
 

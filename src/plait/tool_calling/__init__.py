@@ -5,7 +5,7 @@ The decorators follow langchain-dev-utils' `tool_calling`. Names load on first u
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.tool_calling.calls import has_tool_calling, parse_tool_calling

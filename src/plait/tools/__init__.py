@@ -6,7 +6,7 @@ its name here too, as in `langchain.tools`.
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime

@@ -18,10 +18,10 @@ from plait.callbacks.context import (
     var_child_runnable_config,
 )
 from plait.callbacks.inside import inside
+from plait.common.lazy import lazily
+from plait.common.reflection import own_annotations
 from plait.errors import ToolDefinitionError
-from plait.fields import AnnotatedFields, sets_plainly
-from plait.lazy import lazily
-from plait.reflection import own_annotations
+from plait.objects.fields import AnnotatedFields, sets_plainly
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, patch_config, run_in_executor
 from plait.runtime import get_runtime

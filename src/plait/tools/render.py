@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from plait.reflection import signature
+from plait.common.reflection import signature
 
 ToolsRenderer: TypeAlias = Callable[[list[Any]], str]
 """From tools to text."""

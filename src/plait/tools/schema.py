@@ -13,8 +13,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
+from plait.common.reflection import resolved_annotations
 from plait.errors import ToolDefinitionError
-from plait.reflection import resolved_annotations
 from plait.tools.docstrings import parse_docstring as read_docstring
 from plait.tools.injected import is_call_id, is_injected
 from plait.tools.signatures import MISSING, Parameter, parameters, string_mark

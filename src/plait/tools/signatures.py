@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
 
-from plait.reflection import known_annotations, resolved_annotations, signature
+from plait.common.reflection import known_annotations, resolved_annotations, signature
 from plait.tools.injected import is_call_id, is_injected
 
 FILTERED_ARGS = ("run_manager", "callbacks")

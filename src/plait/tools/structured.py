@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ToolDefinitionError
-from plait.fields import LazyField
+from plait.objects.fields import LazyField
 from plait.runnables.config import run_in_executor
 from plait.tools.base import BaseTool
 from plait.tools.docstrings import parse_docstring as read_docstring

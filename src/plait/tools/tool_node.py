@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime

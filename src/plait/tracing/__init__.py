@@ -6,7 +6,7 @@ A tracer is a handler: pass it in the config's `callbacks`. Names load on first 
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.runnables.run_log import RunLog, RunLogPatch

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from typing import Any
 from uuid import UUID
 
-from plait.abstract import Abstract
 from plait.messages import get_buffer_string
+from plait.objects.abstract import Abstract
 from plait.runnables.told_runs import Run, as_dict
 from plait.tracing.base import TracedRun, Tracer
 

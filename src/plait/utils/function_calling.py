@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.common.ids import new_id
 from plait.errors import ToolDefinitionError
-from plait.ids import new_id
 from plait.tools.guests import is_haystack_tool
 from plait.tools.shown import described, key_of
 from plait.utils.json_schema import all_required, self_contained, without_titles

@@ -7,7 +7,7 @@ from os import urandom
 from threading import Lock
 from uuid import UUID
 
-from plait.forks import renew_in_child
+from plait.common.forks import renew_in_child
 
 
 class _Clock:

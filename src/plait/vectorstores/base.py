@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 from warnings import warn
 
+from plait.common.lazy import lazily
 from plait.documents import Document
 from plait.errors import InvalidStoreOpError, NotSupportedError
-from plait.lazy import lazily
 from plait.runnables.config import run_in_executor
 
 if TYPE_CHECKING:

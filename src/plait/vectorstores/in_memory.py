@@ -8,10 +8,10 @@ from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from plait.common.ids import new_id
 from plait.documents import Document
 from plait.embeddings import ensure_embeddings
 from plait.errors import InvalidStoreOpError
-from plait.ids import new_id
 from plait.store.base.vectors import best_scores, pack
 from plait.vectorstores.base import VectorStore, documents_of
 from plait.vectorstores.utils import most_relevant

@@ -14,7 +14,7 @@ from plait.agents.actions import (
 from plait.agents.format_scratchpad.steps import Steps
 from plait.errors import ConfigError, InvalidValueError
 from plait.exceptions import OutputParserException
-from plait.fields import AnnotatedFields
+from plait.objects.fields import AnnotatedFields
 from plait.runnables.addable import add
 from plait.runnables.base import Runnable
 

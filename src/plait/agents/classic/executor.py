@@ -12,7 +12,7 @@ from plait.agents.classic.options import fitted
 from plait.agents.classic.telling import INTERMEDIATE_STEP, News, Progress
 from plait.callbacks import has_listeners
 from plait.chat_models.results import RunInfo
-from plait.closing import aclose
+from plait.common.closing import aclose
 from plait.errors import (
     ConfigError,
     InvalidValueError,
@@ -21,7 +21,7 @@ from plait.errors import (
     nearest,
 )
 from plait.exceptions import OutputParserException
-from plait.fields import AnnotatedFields
+from plait.objects.fields import AnnotatedFields
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config

@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeAlias, cast, overload
 from plait.agents.middleware.base import AgentMiddleware, hook_config
 from plait.agents.middleware.requests import ModelRequest, system_message_of
 from plait.agents.middleware.state import AgentState, JumpTo
+from plait.common.reflection import signature
 from plait.errors import InvalidNodeError
-from plait.reflection import signature
 
 Function = Callable[..., Any]
 Hook = Callable[[Any, Any], Any]

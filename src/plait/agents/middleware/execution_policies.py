@@ -16,8 +16,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, cast
 
-from plait.abstract import Abstract
 from plait.errors import ConfigError
+from plait.objects.abstract import Abstract
 
 OWN_PREFIX = "plait-shell-"
 """Begins the names of folders that sessions make for themselves, and of containers."""

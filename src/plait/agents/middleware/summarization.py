@@ -27,9 +27,9 @@ from plait.agents.middleware.sizes import (
 )
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import as_chat_model, is_langchain_model
+from plait.common.ids import new_id
 from plait.errors import ConfigError, ContextOverflowError, nearest
 from plait.graph.message import REMOVE_ALL_MESSAGES
-from plait.ids import new_id
 from plait.messages import HumanMessage, RemoveMessage
 from plait.messages.buffer import get_buffer_string
 from plait.messages.foreign import kind_of

@@ -10,6 +10,7 @@ from plait.agents.supervisor.agent_name import AgentNameMode, with_agent_name
 from plait.agents.supervisor.handoff import create_handoff_back_messages, create_handoff_tool
 from plait.agents.supervisor.handoff_node import HandoffNode
 from plait.chat_models.guests import as_chat_model
+from plait.common.reflection import signature
 from plait.constants import END, START
 from plait.errors import ConfigError, InvalidUpdateError
 from plait.graph.state import StateGraph
@@ -22,7 +23,6 @@ from plait.prebuilt.chat_agent_executor import (
     create_react_agent,
 )
 from plait.prebuilt.tool_node import ToolNode
-from plait.reflection import signature
 from plait.runnables.config import RunnableConfig
 from plait.runnables.functions import RunnableLambda
 

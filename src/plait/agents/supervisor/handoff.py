@@ -10,8 +10,8 @@ from plait.agents.handoffs import (
     tool_name,
     transferred,
 )
+from plait.common.ids import new_id
 from plait.constants import END
-from plait.ids import new_id
 from plait.messages import AIMessage, ToolMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.injection import InjectedState

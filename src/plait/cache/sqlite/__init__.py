@@ -11,7 +11,7 @@ from sqlite3 import Connection
 
 from plait.cache.base import BaseCache, FullKey, Namespace, ValueT
 from plait.checkpoint.serde.base import SerializerProtocol
-from plait.closing import ClosedAtEnd
+from plait.common.closing import ClosedAtEnd
 from plait.sqlite import Database, Schema, Statements, Worker, fetch
 
 _SQL = Statements("plait.cache.sqlite")

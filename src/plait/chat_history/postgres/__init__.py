@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plait.chat_history.base import BaseChatMessageHistory
-from plait.closing import ClosedAtEnd
-from plait.ids import new_id
+from plait.common.closing import ClosedAtEnd
+from plait.common.ids import new_id
+from plait.common.sql import Statements
 from plait.load import dumps, loads
 from plait.messages import BaseMessage
 from plait.postgres import Database, Schema, Steps, Target, from_text, text_array, to_text
-from plait.sql import Statements
 
 _SQL = Statements("plait.chat_history.postgres")
 _SCHEMA = Schema("plait.chat_history.postgres", "chat_history")

@@ -21,8 +21,8 @@ from plait.chat_models.wire import (
     standard_blocks,
     unsupported,
 )
+from plait.common.ids import new_id
 from plait.errors import ContentFilteredError, InvalidInputError
-from plait.ids import new_id
 from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.foreign import kind_of
 

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from plait.lazy import lazily
+from plait.common.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.chat_models.openai.model import ChatOpenAI

@@ -17,7 +17,7 @@ from plait.chat_models.wire import (
     read_args,
     split_calls,
 )
-from plait.ids import new_id
+from plait.common.ids import new_id
 from plait.messages import AIMessage, AIMessageChunk, subtract_usage
 from plait.messages.foreign import kind_of
 from plait.messages.openai import convert_to_openai_messages

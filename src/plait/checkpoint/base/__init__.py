@@ -24,9 +24,9 @@ from plait.checkpoint.base.plans import arun_plan, run_plan
 from plait.checkpoint.base.saver import BaseCheckpointSaver, V
 from plait.checkpoint.serde.base import SerializerProtocol
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.common.lazy import lazily
 from plait.constants import ERROR
 from plait.errors import EmptyChannelError
-from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.checkpoint.base.id import uuid6

@@ -27,9 +27,9 @@ from typing import Any, Protocol
 from plait.checkpoint.base import arun_plan, run_plan
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.requests import Together, parts_of
+from plait.common.forks import renew_in_child
+from plait.common.rounds import task_maker
 from plait.errors import StorageError
-from plait.forks import renew_in_child
-from plait.rounds import task_maker
 
 MOST = 128
 """Requests in one transaction: more only make everybody wait longer."""

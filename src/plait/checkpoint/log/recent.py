@@ -24,8 +24,8 @@ from plait.checkpoint.log.requests import CheckpointRow
 from plait.checkpoint.log.versions import Encoded, ListVersion, Point, Run, Version
 from plait.checkpoint.serde import KeyedRecipes, Recipes
 from plait.checkpoint.serde.envelope import proof
+from plait.common.forks import renew_in_child
 from plait.engine.records import NewCheckpoint
-from plait.forks import renew_in_child
 
 ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""

@@ -36,6 +36,7 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.postgres.company import Company, company_of, value_in, values_in, writes_in
+from plait.common.sql import Statements
 from plait.postgres import (
     Query,
     Schema,
@@ -48,7 +49,6 @@ from plait.postgres import (
     text_array,
     to_text,
 )
-from plait.sql import Statements
 
 _FIRST = b""
 _LAST = b"\xff\xff"

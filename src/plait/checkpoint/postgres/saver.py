@@ -14,7 +14,7 @@ from plait.checkpoint.log.requests import ReadLane, Renew, Together
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.postgres.lanes import read_lanes
 from plait.checkpoint.postgres.rows import SCHEMA, may_join, steps_of
-from plait.closing import ClosedAtEitherEnd
+from plait.common.closing import ClosedAtEitherEnd
 from plait.postgres import Database, Target
 
 _WIDTH = 2

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol, allowing
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.common.reflection import signature
 from plait.errors import ConfigError, CorruptCheckpointError, MissingExtraError
-from plait.reflection import signature
 
 if TYPE_CHECKING:
     from typing import Self

@@ -14,7 +14,7 @@ from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_typ
 from plait.checkpoint.serde.own import own_name
 from plait.checkpoint.serde.pydantic_values import is_pydantic_value
 from plait.checkpoint.serde.shapes import is_content, is_model
-from plait.reflection import own_annotations
+from plait.common.reflection import own_annotations
 
 _PLAIN = {
     *("abc", "annotated_types", "builtins", "collections", "dataclasses", "datetime", "decimal"),

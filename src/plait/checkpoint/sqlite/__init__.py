@@ -14,7 +14,7 @@ from plait.checkpoint.log.requests import Renew, Together, Transact
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.sqlite.here import Here
 from plait.checkpoint.sqlite.rows import ANY, READS, SCHEMA, WRITES, renew, transact_alone
-from plait.closing import ClosedAtEitherEnd
+from plait.common.closing import ClosedAtEitherEnd
 from plait.sqlite import Database, Synchronous, Worker
 
 

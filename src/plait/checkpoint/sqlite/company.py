@@ -16,9 +16,9 @@ import ormsgpack
 
 from plait.checkpoint.log.records import is_list
 from plait.checkpoint.log.requests import Transact, WriteRow
+from plait.common.sql import Statements
 from plait.engine.records import new_tuple
 from plait.errors import CorruptCheckpointError
-from plait.sql import Statements
 from plait.sqlite import fetch
 
 SQL = Statements("plait.checkpoint.sqlite")

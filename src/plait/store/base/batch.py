@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
-from plait.rounds import task_maker
+from plait.common.rounds import task_maker
 from plait.store.base.items import Op, PutOp, Result
 from plait.store.base.store import BaseStore
 

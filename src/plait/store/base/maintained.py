@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import ClassVar
 
-from plait.closing import ClosedAtEitherEnd
+from plait.common.closing import ClosedAtEitherEnd
 from plait.embeddings import Embeddings
 from plait.store.base.batches import Index
 from plait.store.base.items import IndexConfig, TTLConfig

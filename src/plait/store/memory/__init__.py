@@ -9,8 +9,8 @@ from sys import maxsize
 from threading import Lock
 from typing import Any, TypeAlias, cast
 
+from plait.common.forks import renew_in_child
 from plait.embeddings import Embeddings
-from plait.forks import renew_in_child
 from plait.store.base import (
     BaseStore,
     GetOp,

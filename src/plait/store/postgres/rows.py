@@ -13,6 +13,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from plait.checkpoint.serde import Codec, peek, place, seal, unseal
+from plait.common.sql import Statements
 from plait.errors import StorageError
 from plait.postgres import (
     Schema,
@@ -24,7 +25,6 @@ from plait.postgres import (
     text_array,
     to_text,
 )
-from plait.sql import Statements
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
 from plait.store.base.batches import Batch
 from plait.store.base.filters import Judge, judge_of

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Protocol
 
-from plait.forks import forget_in_child
+from plait.common.forks import forget_in_child
 from plait.scope import Here, Scope, current_scope, thread_of_control
 
 

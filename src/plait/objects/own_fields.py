@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from plait.reflection import own_annotations
+from plait.common.reflection import own_annotations
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

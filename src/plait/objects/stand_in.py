@@ -1,6 +1,6 @@
 """The pydantic model that stands for a class of plait's, where pydantic's methods are asked for.
 
-Loading this module loads pydantic; `plait.model_face` does when somebody asks.
+Loading this module loads pydantic; `plait.objects.model_face` does when somebody asks.
 """
 
 import dataclasses
@@ -15,10 +15,10 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaSerializer, core_schema
 
-from plait.fields import own_names
-from plait.model_face import ModelFace, defaults_of
-from plait.own_fields import annotation_of, model_for
-from plait.reflection import binds, is_routine, own_annotations, signature
+from plait.common.reflection import binds, is_routine, own_annotations, signature
+from plait.objects.fields import own_names
+from plait.objects.model_face import ModelFace, defaults_of
+from plait.objects.own_fields import annotation_of, model_for
 
 
 class StandIn:

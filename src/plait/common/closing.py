@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from plait.abstract import Abstract
+from plait.objects.abstract import Abstract
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

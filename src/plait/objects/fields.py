@@ -19,15 +19,15 @@ from itertools import repeat
 from operator import is_
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
+from plait.common.reflection import binds, own_annotations
 from plait.errors import nearest
-from plait.model_face import ModelFace
-from plait.own_fields import OwnFields, annotation_of, is_own, refusal
-from plait.reflection import binds, own_annotations
+from plait.objects.model_face import ModelFace
+from plait.objects.own_fields import OwnFields, annotation_of, is_own, refusal
 
 if TYPE_CHECKING:
     from pydantic import Field, PrivateAttr
 
-    from plait.stand_in import StandIn
+    from plait.objects.stand_in import StandIn
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr))
     class _Declaring:
@@ -202,7 +202,7 @@ class _Fields:
     def stand_in(self, kind: type[ModelFace]) -> "StandIn":
         """The model that stands for the class."""
         if self._stand_in is None:
-            from plait.stand_in import StandIn  # loads pydantic
+            from plait.objects.stand_in import StandIn  # loads pydantic
 
             defaults = self._given_defaults()
             self._stand_in = StandIn(

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
-from plait.copied import Copied
-from plait.reflection import signature
-from plait.written import Written
+from plait.common.reflection import signature
+from plait.objects.copied import Copied
+from plait.objects.written import Written
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from plait.stand_in import StandIn
+    from plait.objects.stand_in import StandIn
 
 
 class _ModelFields:
@@ -50,13 +50,13 @@ class ModelFace(Copied, Written):
     __slots__ = ()
     __plait_fields__: ClassVar[tuple[str, ...]] = ()
     __plait_unwritten__: ClassVar[tuple[str, ...]] = ()
-    __pydantic_serializer__ = WrittenBy("plait.stand_in")
+    __pydantic_serializer__ = WrittenBy("plait.objects.stand_in")
     model_fields = _ModelFields()
 
     @classmethod
     def __plait_stand_in__(cls) -> "StandIn":
         """The model that stands for the class."""
-        return import_module("plait.stand_in").of_constructor(cls)
+        return import_module("plait.objects.stand_in").of_constructor(cls)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Yields (name, value) of every field, so that `dict(prompt)` works."""
@@ -138,7 +138,7 @@ class ModelFace(Copied, Written):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return import_module("plait.stand_in").schema_of_field(cls)
+        return import_module("plait.objects.stand_in").schema_of_field(cls)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:

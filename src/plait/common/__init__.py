@@ -1,0 +1,1 @@
+"""Small tools that any part may use: they know nothing of graphs."""
