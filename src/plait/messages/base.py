@@ -1,8 +1,8 @@
 """`BaseMessage`: what every message is and does, made in a few hundred nanoseconds.
 
-An instance has four slots: `content`, `id`, a dict of the rarely set fields (see `objects/fields.py`) and a
-revision that every assignment bumps. `__init__` fills the slots behind `__setattr__`, so that
-construction does not count as a change.
+An instance has four slots: `content`, `id`, a dict of the rarely set fields (see
+`objects/fields.py`) and a revision that every assignment bumps. `__init__` fills the slots behind
+`__setattr__`, so that construction does not count as a change.
 """
 
 from __future__ import annotations
