@@ -164,6 +164,11 @@ def _special(parameter: inspect.Parameter) -> Getter | None:
     return PROVIDED.get(parameter.name)
 
 
+def _given(parameter: inspect.Parameter) -> Getter | None:
+    """What fills a parameter beside the state; a runtime by its name, whatever the annotation."""
+    return _special(parameter) or (PROVIDED["runtime"] if parameter.name == "runtime" else None)
+
+
 def _is_failure(parameter: inspect.Parameter) -> bool:
     """Whether an error handler is told here what it handles."""
     annotation = parameter.annotation
@@ -211,7 +216,7 @@ def _injected(
     for parameter in rest:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        getter = _special(parameter)
+        getter = _given(parameter)
         if getter is not None and parameter.kind is not parameter.POSITIONAL_ONLY:
             getters[parameter.name] = getter
         elif parameter.default is parameter.empty:
@@ -226,7 +231,8 @@ def _injected(
 
 def provided(function: Callable[..., Any]) -> Callable[..., Any]:
     """A task's function whose run gives it what its caller leaves out: `config`, `runtime`,
-    `writer`, `store`, `previous`, by name, unless the annotation says something else.
+    `writer`, `store`, `previous`, by name, unless an annotation says something else (of a runtime,
+    none does).
 
     Returns:
         `function` itself, if it asks for none of them.
@@ -238,7 +244,7 @@ def provided(function: Callable[..., Any]) -> Callable[..., Any]:
         for p in found
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         and p.name in PROVIDED
-        and (get := _special(p))
+        and (get := _given(p))
     }
     if not getters:
         return function

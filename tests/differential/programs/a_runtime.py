@@ -1,12 +1,14 @@
 """Runtime, context, store and writer: what a run carries to its nodes."""
 
 from dataclasses import dataclass
+from functools import partial
 from operator import add
 from typing import Annotated, TypedDict
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config, get_store, get_stream_writer
-from langgraph.graph import START, StateGraph
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import BaseModel
 
@@ -214,3 +216,40 @@ def case_config_metadata_from_configurable(env):
         "metadata": {"m": 1},
     }
     return app_of(node).invoke({}, config)
+
+
+def case_a_runtime_is_given_by_name_whatever_its_annotation(env):
+    class Mine:
+        """No runtime."""
+
+    def node(state, runtime: Mine):
+        return {"log": [type(runtime).__name__]}
+
+    def nobody_knows(state, *, runtime: "Nowhere" = None):  # noqa: F821
+        return {"log": [type(runtime).__name__]}
+
+    class Callable:
+        def __call__(self, state, runtime: dict | None = None):
+            return {"log": [type(runtime).__name__]}
+
+    def bound(word, state, runtime: Mine):
+        return {"log": [word, type(runtime).__name__]}
+
+    @task
+    def step(word, runtime: Mine = None):
+        return [word, type(runtime).__name__]
+
+    @entrypoint()
+    def flow(word, *, runtime: Mine):
+        return [type(runtime).__name__, step(word).result(), step(word, runtime=5).result()]
+
+    def route(state, runtime: Mine):
+        return END if type(runtime).__name__ == "Runtime" else "n"
+
+    routed = StateGraph(State).add_node("n", node).add_edge(START, "n")
+    routed.add_conditional_edges("n", route)
+    nodes = [node, nobody_knows, Callable(), partial(bound, "partial")]
+    return [app_of(each).invoke({}) for each in nodes] + [
+        flow.invoke("a"),
+        routed.compile().invoke({}),
+    ]
