@@ -289,6 +289,11 @@ def max_concurrency_of_nothing() -> None:
     called({**THREAD, "max_concurrency": 0})
 
 
+@mistake("A `max_concurrency` in quotes, of `with_config`", ConfigError, "max_concurrency", "'2'")
+def max_concurrency_as_text() -> None:
+    graph_of(work=lambda state: {}).compile().with_config(max_concurrency="2")
+
+
 @mistake("A history of a negative length", ConfigError, "limit", "-1")
 def history_of_a_negative_length() -> None:
     list(saved(a=nothing).get_state_history(THREAD, limit=-1))
@@ -335,6 +340,11 @@ def list_as_config_of_a_runnable() -> None:
 @mistake("A handler in the place of a list of them", ConfigError, "Hears()", "[handler]")
 def handler_without_a_list() -> None:
     graph_of(work=lambda state: {}).compile().invoke({}, {"callbacks": cast("Any", Hears())})
+
+
+@mistake("A function in the place of a handler", ConfigTypeError, "print", "[handler]")
+def function_as_handler() -> None:
+    called({"callbacks": cast("Any", [print])})
 
 
 @mistake("A handler without a list, told to a model", ConfigError, "Hears()", "[handler]")

@@ -62,7 +62,8 @@ def test_the_config_of_the_context_is_inherited_as_in_the_peer(config):
 
 
 def test_a_config_of_the_caller_is_never_changed():
-    config = {"tags": ["a"], "metadata": {"a": 1}, "configurable": {"a": 1}, "callbacks": [print]}
+    hears = our_callbacks.BaseCallbackHandler()
+    config = {"tags": ["a"], "metadata": {"a": 1}, "configurable": {"a": 1}, "callbacks": [hears]}
     complete = ours.ensure_config(config)
     for key in config:
         assert complete[key] == config[key]

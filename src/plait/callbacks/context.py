@@ -95,8 +95,9 @@ def has_listeners(config: Mapping[str, Any] | None) -> bool:
 
     Reads `config["callbacks"]`: None, a list of handlers, or a manager (ours or langchain_core's).
 
-    >>> has_listeners({}), has_listeners({"callbacks": []}), has_listeners({"callbacks": [print]})
-    (False, False, True)
+    >>> from plait.callbacks import BaseCallbackHandler
+    >>> has_listeners({}), has_listeners({"callbacks": [BaseCallbackHandler()]})
+    (False, True)
     """
     callbacks = config.get("callbacks") if config else None
     if not callbacks:
@@ -107,6 +108,15 @@ def has_listeners(config: Mapping[str, Any] | None) -> bool:
         return bool(callbacks.handlers)
     except AttributeError:
         raise no_entry("callbacks", callbacks) from None
+
+
+def can_hear(handler: Any) -> bool:
+    """Whether this is a handler, or at least has a method like those of one.
+
+    >>> can_hear(print), can_hear(type("Mine", (), {"on_tool_end": print}))
+    (False, True)
+    """
+    return hasattr(handler, "ignore_chain") or any(name.startswith("on_") for name in dir(handler))
 
 
 _FORMS = {

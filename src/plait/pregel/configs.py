@@ -81,7 +81,13 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
 
 def config_with(*given: Config | None) -> dict[str, Any]:
     """The config of a graph after `with_config`: tags in the order in which they were given, and
-    nothing of which nobody says anything."""
+    nothing of which nobody says anything.
+
+    Raises:
+        ConfigError: one of them is none, or has an entry that is none.
+    """
+    for one in given:
+        check_config(one)
     out = merge_configs(*given)
     out["tags"] = united_tags(*given)
     limit = limit_of(*given)

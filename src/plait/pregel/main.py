@@ -245,7 +245,11 @@ class Pregel(
         return super().get_name(suffix, name=name)
 
     def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Self:
-        """The same graph with a config that later calls add to."""
+        """The same graph with a config that later calls add to.
+
+        Raises:
+            ConfigError: it is none, or has an entry that is none.
+        """
         new = copy(self)
         new.config = cast(Any, config_with(cast(Any, self.config), cast(Any, config), kwargs))
         return new

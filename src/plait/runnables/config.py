@@ -12,6 +12,7 @@ from warnings import warn
 
 from plait.callbacks.context import (
     COPIED_TO_METADATA,
+    can_hear,
     everywhere,
     has_listeners,
     inherited_config,
@@ -171,6 +172,8 @@ def _with_unasked(callbacks: Any) -> Any:
             callbacks.add_handler(handler)
         return callbacks
     given = cast("list[Any]", callbacks)
+    if not all(map(can_hear, given)):
+        raise no_entry("callbacks", given)
     return [*given, *(handler for handler in hear_all if handler not in given)]
 
 
