@@ -357,7 +357,11 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::models_are_shown_as_data": "What a reviewed tool shows",
     "g_tool_calling::parallel_questions_of_one_node": "Questions of parallel tools",
     "g_tool_calling::runs_of_a_reviewed_tool": "Runs of a reviewed tool",
+    "g_toolnode::a_config_that_may_be_none": "A config that may be None",
     "g_toolnode::events_of_a_tool_that_gives_a_list": "Lists in events of tools",
+    "g_toolnode::what_is_shown_of_arguments_that_may_be_none": (
+        "Injected arguments that may be None"
+    ),
     "h_forked::the_config_in_a_worker_process_of_a_node": "Processes forked by a node",
     "h_generated::a_bare_answer_is_for_one_question": "Answers after an answer",
     "h_generated::a_deferred_node_beside_a_send": "Deferred nodes beside a Send",

@@ -99,9 +99,14 @@ class Routes:
 
     @untold
     def after_tools(self, state: Any) -> str:
-        """To the end after tools that return directly, or a structured response; else on."""
+        """To the end after tools that return directly, or a structured response; else on.
+
+        A `structured_response` that a tool has written is none of the model's, which goes on.
+        """
         if self._is_answered(state):
-            return self.finish
+            _, answers = _last_turn(state["messages"])
+            if not self.answers.isdisjoint(answers.values()):
+                return self.finish
         if not self.direct:
             return self.turn
         message, answers = _last_turn(state["messages"])

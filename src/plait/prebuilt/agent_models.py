@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from plait.chat_models.guests import as_chat_model, is_langchain_model
-from plait.errors import ConfigError, NotSupportedError
+from plait.errors import ConfigError, InvalidInputError, NotSupportedError
 from plait.prebuilt.injection import runtime_around
 from plait.runnables.binding import RunnableBinding, RunnableBindingBase
 from plait.runnables.calling import is_async
+from plait.runnables.known import is_runnable
 from plait.runnables.sequence import RunnableSequence
 
 
@@ -16,11 +17,14 @@ class AgentModel:
 
     Args:
         given: "provider:name", a chat model, one with tools bound to it, a chain with one in it,
-            or a function of (state, runtime), sync or async, that returns one with its tools.
+            or a function of (state, runtime), sync or async, that returns one with its tools, or
+            any runnable that answers messages with one. Without tools to bind, `given` may be
+            such a runnable, too.
         tools: The tools to bind: tools, and dicts of the provider's own.
 
     Raises:
         ConfigError: The model has other tools bound to it than the agent has.
+        InvalidInputError: It is no model, or there are tools that cannot be bound to it.
     """
 
     def __init__(self, given: Any, tools: Sequence[Any]) -> None:
@@ -29,8 +33,8 @@ class AgentModel:
         if callable(given) and not hasattr(given, "invoke"):
             self._choose = given
             return
-        model = as_agent_model(given)
-        if tools and not _has_tools(model, tools):
+        model = as_agent_model(given) if tools else _answering(given)
+        if not _has_tools(model, tools) and tools:
             model = with_tools(model, tools)
         self._bound = model
 
@@ -47,14 +51,21 @@ class AgentModel:
                 "The agent's model is picked by an async function, so the agent must be called by "
                 "ainvoke or astream."
             )
-        return as_agent_model(self._choose(state, runtime_around(config)))
+        return _answering(self._choose(state, runtime_around(config)))
 
     async def achosen(self, state: Any, config: Any) -> Any:
         """The async twin of `chosen`."""
         if self._choose is None:
             return self._bound
         picked = self._choose(state, runtime_around(config))
-        return as_agent_model(await picked if is_async(self._choose) else picked)
+        return _answering(await picked if is_async(self._choose) else picked)
+
+
+def _answering(model: Any) -> Any:
+    """What answers messages with one: a model in any form, or a runnable that needs no tools."""
+    if is_runnable(model) and not hasattr(model, "bind_tools") and not is_langchain_model(model):
+        return model
+    return as_agent_model(model)
 
 
 def bare(model: Any) -> Any:
@@ -98,9 +109,17 @@ def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
         model: What `as_agent_model` gave.
         tools: Tools, and dicts of the provider's own.
         **kwargs: More arguments of `bind_tools`.
+
+    Raises:
+        InvalidInputError: It is a chain without a model.
     """
     if isinstance(model, RunnableSequence):
         chain = cast("Any", model)
+        if not any(_is_model(bare(one)) for one in chain.steps):
+            raise InvalidInputError(
+                f"No step of {chain!r:.200} is a chat model, which the agent's tools could be "
+                "bound to. Give a chain with one, or no tools."
+            )
         steps = [
             with_tools(one, tools, **kwargs) if _is_model(bare(one)) else one for one in chain.steps
         ]

@@ -85,7 +85,7 @@ class ModelNode(Runnable[Any, Any]):
     def _is_last(self, state: Any, message: Any) -> bool:
         """Whether no step is left to run the tools that the message calls, and to go on."""
         left = value_of(state, "remaining_steps")
-        return left is not None and left < 2 and bool(message.tool_calls)
+        return left is not None and left < 2 and bool(getattr(message, "tool_calls", None))
 
 
 class Prompt:

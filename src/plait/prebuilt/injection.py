@@ -5,7 +5,7 @@ A model never sees these arguments; what it supplies for them is dropped before 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Generic, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from typing_extensions import get_type_hints
 
@@ -16,7 +16,14 @@ from plait.pregel.tool_stream import tell
 from plait.runnables.config import ensure_config
 from plait.runtime import ExecutionInfo, Runtime, ServerInfo
 from plait.scope import current_scope
-from plait.tools.injected import DirectlyInjectedToolArg, InjectedToolArg, is_call_id, is_injected
+from plait.tools.injected import (
+    DirectlyInjectedToolArg,
+    InjectedToolArg,
+    is_call_id,
+    is_injected,
+    marks_of,
+    types_of,
+)
 from plait.tools.signatures import MISSING, parameters
 from plait.typing import ContextT, StateT
 
@@ -141,16 +148,13 @@ class Injections:
                 continue
             hidden.add(name)
             (self.optional.add if has_default else self.optional.discard)(name)
-            kind = get_origin(annotation) or annotation
-            marks = get_args(annotation)[1:] if kind is Annotated else (annotation,)
-            for mark in marks:
+            for mark in (*marks_of(annotation), *types_of(annotation)):
                 self._note(name, mark)
         self.hidden = frozenset(hidden)
         self.needs_runtime = bool(self.runtimes or self.stores)
 
     def _note(self, name: str, mark: Any) -> None:
-        plain = get_origin(mark) or mark
-        kind = plain if isinstance(plain, type) else type(plain)
+        kind = mark if isinstance(mark, type) else type(mark)
         names = [base.__name__ for base in kind.__mro__]  # the peer's marks count as well
         if "InjectedState" in names:
             self.fields[name] = getattr(mark, "field", None)

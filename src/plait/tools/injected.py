@@ -1,7 +1,8 @@
 """Marks on arguments that the program fills and the model never sees; the errors of tools."""
 
-from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_origin
+from collections.abc import Callable, Iterator
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 
 class ToolException(Exception):
@@ -35,17 +36,23 @@ class DirectlyInjectedToolArg:
 
 
 def is_injected(annotation: Any) -> bool:
-    """Whether an argument with this annotation is filled by the program."""
-    if _any_is(_marks(annotation), "InjectedToolArg"):
-        return True
-    kind = get_origin(annotation) or annotation
-    names = ("DirectlyInjectedToolArg", "_DirectlyInjectedToolArg")
-    return isinstance(kind, type) and any(base.__name__ in names for base in kind.__mro__)
+    """Whether an argument with this annotation is filled by the program.
+
+    A mark counts inside a union, too: what the program fills may have a default outside of a run,
+    and is still nothing for the model to supply.
+
+    >>> from plait.prebuilt import ToolRuntime
+    >>> is_injected(ToolRuntime), is_injected(ToolRuntime | None), is_injected(int | None)
+    (True, True, False)
+    """
+    return _any_is(marks_of(annotation), "InjectedToolArg") or any(
+        map(_fills, types_of(annotation))
+    )
 
 
 def is_call_id(annotation: Any) -> bool:
     """Whether an argument with this annotation gets the id of the tool call."""
-    return _any_is(_marks(annotation), "InjectedToolCallId")
+    return _any_is(marks_of(annotation), "InjectedToolCallId")
 
 
 def is_tool_exception(error: BaseException) -> bool:
@@ -53,8 +60,33 @@ def is_tool_exception(error: BaseException) -> bool:
     return _any_is((type(error),), "ToolException")
 
 
-def _marks(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+def marks_of(annotation: Any) -> tuple[Any, ...]:
+    """What an annotation is marked with, by `Annotated`, itself or as a member of a union."""
+    return tuple(mark for one in _members(annotation) for mark in one[1:])
+
+
+def types_of(annotation: Any) -> tuple[Any, ...]:
+    """The type that an annotation names, or those of its union, without their arguments."""
+    return tuple(get_origin(one[0]) or one[0] for one in _members(annotation))
+
+
+def _members(annotation: Any) -> Iterator[tuple[Any, ...]]:
+    """Each type of a union (or the one type), with the marks on it."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        inner, *marks = get_args(annotation)
+        for one in _members(inner):
+            yield (*one, *marks)
+    elif origin is Union or origin is UnionType:
+        for member in get_args(annotation):
+            yield from _members(member)
+    else:
+        yield (annotation,)
+
+
+def _fills(kind: Any) -> bool:
+    names = ("DirectlyInjectedToolArg", "_DirectlyInjectedToolArg")
+    return isinstance(kind, type) and any(base.__name__ in names for base in kind.__mro__)
 
 
 def _any_is(marks: tuple[Any, ...], name: str) -> bool:

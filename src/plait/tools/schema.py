@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
 from inspect import cleandoc
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -112,7 +113,7 @@ def model_of(
 def _field(its: Parameter, doc: str | None) -> tuple[Any, Any]:
     annotation = Any if its.annotation is MISSING else its.annotation
     default = ... if its.default is MISSING else its.default
-    if its.is_injected and get_origin(annotation) is not Annotated:
+    if its.is_injected and get_origin(annotation) not in (Annotated, Union, UnionType):
         annotation = get_origin(annotation) or annotation  # `ToolRuntime[A, B]`: nothing to check
     if its.spread:
         annotation = list[annotation] if its.spread == "*" else dict[str, annotation]

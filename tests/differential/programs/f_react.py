@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import (
+    AIMessage,
     HumanMessage,
     RemoveMessage,
     SystemMessage,
@@ -283,6 +284,32 @@ async def case_models_that_are_picked_async(env):
 
     agent = create_react_agent(pick, [add], response_format={"title": "x"})
     return await agent.ainvoke(USER), env.error(lambda: agent.invoke(USER)), model.seen
+
+
+def case_runnables_that_answer(env):
+    answers = RunnableLambda(lambda given: AIMessage(f"{len(given)} so far"))
+    asks = RunnableLambda(lambda given: HumanMessage("and you?"))
+    agents = [
+        *(create_react_agent(one, []) for one in (answers, answers | (lambda said: said), asks)),
+        *(
+            create_react_agent(lambda state, runtime, one=one: one, [add])
+            for one in (answers, asks)
+        ),
+    ]
+    return [agent.invoke(USER) for agent in agents]
+
+
+async def case_runnables_that_answer_async(env):
+    answers = RunnableLambda(lambda given: AIMessage(f"{len(given)} so far"))
+
+    async def pick(state, runtime):
+        return answers
+
+    return [await create_react_agent(one, []).ainvoke(USER) for one in (answers, pick)]
+
+
+def case_tools_of_a_model_that_its_agent_lacks(env):
+    return env.error(lambda: create_react_agent(model_of("a").bind_tools([add]), []).invoke(USER))
 
 
 def case_models_with_tools(env):

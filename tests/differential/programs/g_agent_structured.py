@@ -1,7 +1,7 @@
 """create_agent's structured responses: strategies, schemas, errors, beside tools and middleware."""
 
 from dataclasses import dataclass
-from typing import Any, NotRequired, Union
+from typing import Annotated, Any, NotRequired, Union
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import after_agent, after_model, before_model, wrap_model_call
@@ -15,8 +15,9 @@ from langchain.agents.structured_output import (
     StructuredOutputValidationError,
     ToolStrategy,
 )
-from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.types import Command
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -355,3 +356,15 @@ def case_bindings(env):
         env.error(lambda: reader.parse(AIMessage("x"))),
         ToolStrategy(Weather) == ToolStrategy(Weather),
     ]
+
+
+def case_a_response_that_a_tool_writes(env):
+    @tool
+    def note(call_id: Annotated[str, InjectedToolCallId]) -> Command:
+        """Note."""
+        said = ToolMessage("noted", tool_call_id=call_id)
+        return Command(update={"messages": [said], "structured_response": "mine"})
+
+    model = model_of(ai(call("note")), ai(call("Weather", "2", degrees=3)))
+    done = create_agent(model, [note], response_format=ToolStrategy(Weather)).invoke(USER)
+    return plain(done["structured_response"]), [m.type for m in done["messages"]]

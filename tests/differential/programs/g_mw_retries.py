@@ -138,6 +138,17 @@ def case_model_given_up_otherwise(env):
     return env.error(lambda: raised.invoke(USER)), shown(told.invoke(USER))
 
 
+def case_model_given_up_with_what_is_no_text(env):
+    blocks, _ = retried(
+        [ValueError("a")], max_retries=0, on_failure=lambda error: [{"type": "text", "text": "oh"}]
+    )
+    message, _ = retried([ValueError("a")], max_retries=0, on_failure=lambda error: AIMessage("oh"))
+    try:
+        return message.invoke(USER)
+    except ValueError:
+        return shown(blocks.invoke(USER))
+
+
 def case_model_errors_that_count(env):
     out = []
     for retry_on in ((KeyError,), lambda error: "again" in str(error)):

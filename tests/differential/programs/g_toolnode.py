@@ -4,11 +4,20 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import (
+    BaseTool,
+    InjectedToolCallId,
+    StructuredTool,
+    ToolException,
+    tool,
+)
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRuntime, ValidationNode
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, field_validator
 from typing_extensions import TypedDict
@@ -516,3 +525,56 @@ async def case_events_of_a_tool_that_gives_a_list(env):
     events = [e async for e in app.astream_events(calls(call("names")), version="v2")]
     told = [e["data"]["output"].content for e in events if e["event"] == "on_tool_end"]
     return told, app.invoke(calls(call("names")))["messages"][-1].content
+
+
+class Paid(MessagesState):
+    paid: int
+
+
+def case_injected_arguments_that_may_be_none(env):
+    @tool
+    def first(runtime: ToolRuntime | None = None) -> str:
+        """Of the runtime."""
+        return f"{runtime.state['paid']} {runtime.tool_call_id}"
+
+    @tool
+    def second(its: Annotated[dict, InjectedState] | str = "none") -> str:
+        """Of the state."""
+        return f"{its['paid']}"
+
+    @tool
+    def third(kept: Annotated[BaseStore, InjectedStore()] | None = None) -> str:
+        """Of the store."""
+        return f"{kept.get(('a',), 'b').value}"
+
+    node = ToolNode([first, second, third])
+    asked = [call("first"), call("second", "2", its="forged"), call("third", "3")]
+    store = InMemoryStore()
+    store.put(("a",), "b", {"c": 1})
+    app = graph_of(node, schema=Paid, store=store)
+    return told(app.invoke({**calls(*asked), "paid": 3}))
+
+
+def case_what_is_shown_of_arguments_that_may_be_none(env):
+    @tool
+    def find(
+        what: str,
+        key: Annotated[int, InjectedState("paid")] | None = None,
+        its_id: Annotated[str, InjectedToolCallId] | None = None,
+    ) -> str:
+        """Find."""
+        return f"{key} {its_id}"
+
+    done = graph_of(ToolNode([find]), schema=Paid).invoke(
+        {**calls(call("find", what="x")), "paid": 3}
+    )
+    return sorted(find.tool_call_schema.model_json_schema()["properties"]), told(done)
+
+
+def case_a_config_that_may_be_none(env):
+    @tool
+    def find(what: str, config: RunnableConfig | None = None) -> str:
+        """Find."""
+        return f"{config is None}"
+
+    return sorted(find.args), told(graph_of(ToolNode([find])).invoke(calls(call("find", what="x"))))

@@ -153,7 +153,7 @@ class Retries:
         if self._on_failure == "error" or self._wait(error, 0) is None:
             raise error
         if callable(self._on_failure):
-            return str(self._on_failure(error))
+            return self._on_failure(error)
         shown = f"{type(error).__name__}: {error}"
         return failed.format(attempts=_attempts(number), error=shown)
 
