@@ -37,12 +37,23 @@ from plait.engine.state import State
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidGraphError, InvalidNodeError, NotSupportedError
 from plait.pregel.binding import Binding, provided
-from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_missing_cache
+from plait.pregel.caching import (
+    checked_cache_policy,
+    namespace_of,
+    tell_of_missing_cache,
+    warn_of_missing_cache,
+)
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
 from plait.scope import Scope, current_scope, heard
-from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
+from plait.types import (
+    CachePolicy,
+    Checkpointer,
+    RetryPolicy,
+    TimeoutPolicy,
+    ensure_valid_checkpointer,
+)
 from plait.typing import subscriptable
 from plait.warnings import take_renamed
 
@@ -97,13 +108,15 @@ class TaskFunction(Generic[P, T]):
         self.func = _called(function, "task")
         self.name = name or _name_of(function)
         self.retry_policy = retry
-        self.cache_policy = cache
+        self.cache_policy = checked_cache_policy(cache)
         self.timeout = timeout
         self.on_unknown = checked_policy(unknown)
         self._in_turn = not part_of_node
         Made.tasks = True
         self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown, part_of_node)
         update_wrapper(self, function)
+        if name:
+            self.__name__ = name
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> TaskFuture[T]:
         """Start a call; returns its future: `.result()` in sync code, `await` in async code."""
@@ -238,8 +251,8 @@ def task(
         older: the deprecated `retry`.
 
     Raises:
-        ValueError: the timeout is no number of seconds above 0.
-        InvalidNodeError: `function` is none, or `on_unknown` is no policy.
+        ValueError: the timeout is not above 0; TypeError: it is no number of seconds.
+        InvalidNodeError: `function` is none, or a policy is none.
 
     >>> @task
     ... def double(n: int) -> int:
@@ -301,12 +314,12 @@ class entrypoint:
         if is_routine(checkpointer):
             name = _name_of(checkpointer)
             raise TypeError(f"Write @entrypoint() above {name}, with parentheses.")
-        self.checkpointer = checkpointer
+        self.checkpointer = ensure_valid_checkpointer(checkpointer)
         self.store = store
         self.context_schema = given["context_schema"]
         self.retry_policy = given["retry_policy"]
         self.cache = cache
-        self.cache_policy = cache_policy
+        self.cache_policy = checked_cache_policy(cache_policy)
         self.timeout = TimeoutPolicy.coerce(timeout)
 
     @dataclass(slots=True)

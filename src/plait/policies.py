@@ -86,7 +86,8 @@ class TimeoutPolicy:
         """A timeout as given, as a policy in seconds; a plain number or timedelta is `run_timeout`.
 
         Raises:
-            ValueError: a limit is no number of seconds above 0.
+            ValueError: a limit is not above 0.
+            TypeError: it is no number of seconds.
 
         >>> TimeoutPolicy.coerce(3)
         TimeoutPolicy(run_timeout=3.0, idle_timeout=None, refresh_on='auto')
@@ -109,10 +110,9 @@ def _seconds(name: str, given: float | timedelta | None) -> float | None:
         return None
     try:
         seconds = float(given) if isinstance(given, (int, float, str)) else given.total_seconds()
-    except (AttributeError, ValueError):
-        raise ValueError(
-            f"{name} must be a number of seconds or a timedelta, got {given!r}."
-        ) from None
+    except (AttributeError, TypeError, ValueError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"{name} must be a number of seconds or a timedelta, got {given!r}.") from None
     if not seconds > 0:
         raise ValueError(f"{name} must be greater than 0 seconds, got {given!r}.")
     return seconds

@@ -437,7 +437,8 @@ def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:
     if isinstance(checkpointer, type):
         name = cast("type[Any]", checkpointer).__name__
         raise TypeError(f"Invalid checkpointer {name}: that is a class. Make one: {name}().")
-    if checkpointer in (None, True, False) or hasattr(checkpointer, "get_tuple"):
+    is_setting = checkpointer is None or isinstance(checkpointer, bool)
+    if is_setting or hasattr(checkpointer, "get_tuple"):
         return checkpointer
     raise TypeError(
         f"Invalid checkpointer {checkpointer!r}: expected a saver (BaseCheckpointSaver), True, "

@@ -538,3 +538,22 @@ def test_a_super_step_without_an_update_is_refused_and_nothing_is_written() -> N
     with pytest.raises(ConfigError, match="each super-step needs at least one StateUpdate"):
         graph.bulk_update_state(THREAD, [[update], []])
     assert graph.get_state(THREAD).created_at is None
+
+
+def test_the_state_lists_all_questions_of_tasks_beside_each_other() -> None:
+    @task
+    def ask(number: int) -> object:
+        return interrupt({"number": number})
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def flow(count: int) -> list[object]:
+        return [call.result() for call in [ask(number) for number in range(count)]]
+
+    told = flow.invoke(3, THREAD)["__interrupt__"]
+    shown = flow.get_state(THREAD).interrupts
+    assert [question.value["number"] for question in shown] == [0, 1, 2]
+    assert list(shown) == told
+    flow.invoke(Command(resume={shown[0].id: "a"}), THREAD)
+    left = flow.get_state(THREAD).interrupts
+    assert [question.id for question in left] == [question.id for question in shown[1:]]
+    assert flow.invoke(Command(resume={q.id: "b" for q in left}), THREAD) == ["a", "b", "b"]

@@ -9,7 +9,13 @@ from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_h
 from plait.common.reflection import is_routine, signature
 from plait.constants import END, ROUTE, START, TASKS
 from plait.engine.plan import Writes
-from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError, nearest
+from plait.errors import (
+    InvalidGraphError,
+    InvalidNodeError,
+    InvalidUpdateError,
+    UnknownNodeError,
+    nearest,
+)
 from plait.pregel.binding import Binding
 from plait.types import Send
 
@@ -36,8 +42,8 @@ class Branch:
     Args:
         source: the node after which it decides.
         path: a function of the state (or a Runnable).
-        path_map: result to node, or the list of nodes it may name. None: the function's `Literal`
-            return annotation, else any node.
+        path_map: result to node, or the list of nodes it may name. None, or an empty one: the
+            function's `Literal` return annotation, else any node.
         name: what it is called.
     """
 
@@ -112,7 +118,7 @@ def bind_path(path: Any, name: str) -> Binding:
 
         return Binding(call_runnable, name)
     if not callable(path):
-        raise InvalidGraphError(f"A conditional edge needs a function of the state, got {path!r}.")
+        raise InvalidNodeError(f"A conditional edge needs a function of the state, got {path!r}.")
     return Binding(path, name)
 
 
@@ -157,9 +163,9 @@ def _goals(goto: Any) -> Iterable[Any]:
 
 
 def _ends(path: Any, path_map: Mapping[Any, str] | Sequence[str] | None) -> dict[Any, str] | None:
-    if isinstance(path_map, Mapping):
+    if path_map and isinstance(path_map, Mapping):
         return dict(path_map)
-    if path_map is not None:
+    if path_map:
         return {name: name for name in path_map}
     named = literals(_return_hint(path))
     return {name: name for name in named} if named else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from plait.engine.plan import CachePlan
 from plait.engine.retries import policies_of
 from plait.errors import InvalidNodeError
 from plait.pregel.binding import Binding
-from plait.pregel.caching import namespace_of
+from plait.pregel.caching import checked_cache_policy, namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
 from plait.runnables.fallbacks import RunnableWithFallbacks
@@ -45,12 +45,12 @@ class Policies:
         """Policies as an author gives them.
 
         Raises:
-            ValueError: a limit is no number of seconds above 0.
-            InvalidNodeError: `unknown` is no policy.
+            ValueError: a limit is not above 0; TypeError: it is no number of seconds.
+            InvalidNodeError: a policy is none.
         """
         return cls(
             None if retry is None else policies_of(retry),
-            cache,
+            checked_cache_policy(cache),
             TimeoutPolicy.coerce(timeout),
             handler,
             checked_policy(unknown),
@@ -95,6 +95,19 @@ def check_trace_policy(node: str, policy: Any) -> TracePolicy:
                 "TracePolicy(process_inputs=function, process_outputs=function)."
             )
     return policy
+
+
+def checked_metadata(node: str, metadata: Any) -> dict[str, Any] | None:
+    """The metadata of a node, which streams and traces show.
+
+    Raises:
+        InvalidNodeError: it is no dict.
+    """
+    if not metadata:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise InvalidNodeError(f"Node {node!r} has metadata={metadata!r}, which is no dict.")
+    return cast("dict[str, Any]", metadata)
 
 
 def bind(node: str, action: Any) -> tuple[Binding, Any]:

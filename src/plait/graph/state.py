@@ -23,7 +23,14 @@ from plait.graph.checks import check_structure
 from plait.graph.compile import CompiledStateGraph, build_plan
 from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
-from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
+from plait.graph.policies import (
+    NOTHING,
+    Policies,
+    bind,
+    check_trace_policy,
+    checked_metadata,
+    handler_name,
+)
 from plait.graph.renames import check_versions, former_names
 from plait.graph.schema import Declared, agree, is_keyed
 from plait.pregel.by_hand import breakpoints
@@ -262,7 +269,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             binding,
             runnable,
             schema,
-            metadata,
+            checked_metadata(node, metadata),
             Policies.of(retry_policy, cache_policy, timeout, error_handler, on_unknown),
             defer,
             destinations if destinations is not None else _command_ends(hints),
@@ -329,13 +336,13 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
 
         Raises:
             InvalidGraphError: there is none, or a name is taken.
+            InvalidNodeError: a tuple is no pair of a name and a function.
         """
         if not nodes:
             raise InvalidGraphError("Sequence requires at least one node.")
         previous: str | None = None
         for node in nodes:
-            name: str
-            name, action = cast("Any", node) if isinstance(node, tuple) else (node_name(node), node)
+            name, action = _named(node)
             if name in self.nodes:
                 raise InvalidGraphError(
                     f"Node names must be unique: node with the name {name!r} already exists."
@@ -530,6 +537,20 @@ def node_name(action: Any) -> str:
     if not name:
         raise InvalidGraphError(f"Node name must be provided: {action!r} has none.")
     return name
+
+
+def _named(node: Any) -> tuple[Any, Any]:
+    """The name and the function of a node of a sequence.
+
+    Raises:
+        InvalidNodeError: it is a tuple, and no pair of these.
+    """
+    if not isinstance(node, tuple):
+        return node_name(node), node
+    pair = cast("tuple[Any, ...]", node)
+    if len(pair) == 2:
+        return pair
+    raise InvalidNodeError(f"A node of a sequence is a function or (name, function), got {node!r}.")
 
 
 def _path_name(path: Any) -> str:

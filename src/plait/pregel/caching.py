@@ -10,8 +10,13 @@ from warnings import warn
 
 from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
-from plait.errors import StorageError, UnreadableCacheWarning, UnusedCachePolicyWarning
-from plait.policies import default_cache_key
+from plait.errors import (
+    InvalidNodeError,
+    StorageError,
+    UnreadableCacheWarning,
+    UnusedCachePolicyWarning,
+)
+from plait.policies import CachePolicy, default_cache_key
 from plait.warnings import program_level
 
 if TYPE_CHECKING:
@@ -31,6 +36,19 @@ def namespace_of(code: Any) -> Namespace:
         code = cast("partial[Any]", code).func
     named = code if hasattr(code, "__qualname__") else cast("type[Any]", type(code))
     return (_ROOT, f"{named.__module__}.{named.__qualname__}")
+
+
+def checked_cache_policy(policy: CachePolicy | None) -> CachePolicy | None:
+    """A cache policy as an author gives it; the peer's is one, too.
+
+    Raises:
+        InvalidNodeError: it is none.
+    """
+    if policy is None or (callable(getattr(policy, "key_func", None)) and hasattr(policy, "ttl")):
+        return policy
+    raise InvalidNodeError(
+        f"cache_policy is a CachePolicy, got {policy!r}. Write CachePolicy(ttl=60)."
+    )
 
 
 def warn_of_missing_cache(plan: GraphPlan, cache: Any, remedy: str) -> None:

@@ -40,7 +40,7 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         config: ConfigLike | None = None,
         *,
         context: ContextT | Mapping[str, Any] | None = None,
-        stream_mode: StreamMode | Sequence[StreamMode] = "values",
+        stream_mode: StreamMode | Sequence[StreamMode] | None = "values",
         print_mode: StreamMode | Sequence[StreamMode] = (),
         output_keys: str | Sequence[str] | None = None,
         interrupt_before: Sequence[str] | str | None = None,
@@ -58,7 +58,7 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
             config: whose `configurable["thread_id"]` says which thread, where there is a saver.
             context: the run context that nodes find in `runtime.context`.
             stream_mode: "values" returns the final state; another mode, or a list of modes, the
-                list of all parts.
+                list of all parts (None: of the mode in which the graph streams by itself).
             print_mode: modes that are printed while it runs, without being returned.
             output_keys: the keys to return (None: those of the output schema).
             interrupt_before: nodes to stop before ("*": all).
@@ -82,11 +82,12 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
             GraphRecursionError: more super-steps than the config's `recursion_limit`.
             ThreadBusyError: another live run owns the thread.
         """
+        mode = stream_mode if stream_mode is not None else self.stream_mode
         run = self._run(
             "sync",
             input,
             config,
-            stream_mode if stream_mode != "values" else (),
+            mode if stream_mode != "values" else (),
             print_mode,
             output_keys,
             interrupt_before,
@@ -100,12 +101,12 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         if not run.modes and not run.has_listeners():
             finish(run)
             return result_of(run, stream_mode, [], version)
-        asked = _collected(stream_mode)
+        asked = _asked(mode) if stream_mode != "values" else ()
         ns = run.ns if asked else ()
         parts: list[Any] = []
         for part in self._drive(run):
             if asked and part[1] in asked and (subgraphs or part[0] == ns):
-                parts.append(shaped(part, run, stream_mode, subgraphs, version))
+                parts.append(shaped(part, run, mode, subgraphs, version))
         return result_of(run, stream_mode, parts, version)
 
     async def ainvoke(
@@ -114,7 +115,7 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         config: ConfigLike | None = None,
         *,
         context: ContextT | Mapping[str, Any] | None = None,
-        stream_mode: StreamMode | Sequence[StreamMode] = "values",
+        stream_mode: StreamMode | Sequence[StreamMode] | None = "values",
         print_mode: StreamMode | Sequence[StreamMode] = (),
         output_keys: str | Sequence[str] | None = None,
         interrupt_before: Sequence[str] | str | None = None,
@@ -126,11 +127,12 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         **kwargs: Any,
     ) -> Any:
         """`invoke`, in an event loop: async nodes run on it, sync nodes in worker threads."""
+        mode = stream_mode if stream_mode is not None else self.stream_mode
         run = self._run(
             "async",
             input,
             config,
-            stream_mode if stream_mode != "values" else (),
+            mode if stream_mode != "values" else (),
             print_mode,
             output_keys,
             interrupt_before,
@@ -144,12 +146,12 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         if not run.modes and not run.has_listeners():
             await afinish(run)
             return result_of(run, stream_mode, [], version)
-        asked = _collected(stream_mode)
+        asked = _asked(mode) if stream_mode != "values" else ()
         ns = run.ns if asked else ()
         parts: list[Any] = []
         async for part in self._adrive(run):
             if asked and part[1] in asked and (subgraphs or part[0] == ns):
-                parts.append(shaped(part, run, stream_mode, subgraphs, version))
+                parts.append(shaped(part, run, mode, subgraphs, version))
         return result_of(run, stream_mode, parts, version)
 
     def stream(
@@ -343,11 +345,6 @@ def _older_durability(during: bool | None, durability: str | None) -> str | None
             "checkpoint_during= and durability= were both given; durability= is the one to keep."
         )
     return "async" if during else "exit"
-
-
-def _collected(mode: str | Sequence[str]) -> tuple[str, ...]:
-    """The modes whose parts are the result; the final state is none of them."""
-    return () if mode == "values" else _asked(mode)
 
 
 def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
     return {k: v for k, v in plain.items() if k != INTERRUPT}, tuple(plain[INTERRUPT])
 
 
-def result_of(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
+def result_of(run: Run, mode: str | Sequence[str] | None, parts: list[Any], version: str) -> Any:
     """What `invoke` returns: the last state with its questions, or the parts of another mode."""
     if mode != "values":
         return parts

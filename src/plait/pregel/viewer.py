@@ -8,11 +8,12 @@ checkpoint and is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Reading
 from plait.constants import (
+    CALL,
     ERROR,
     INTERRUPT,
     NULL_TASK_ID,
@@ -144,7 +145,8 @@ class Viewer:
             if pending and report.is_outcome(writes):
                 return None
             state = self._address.inside(name, id) if nests else None
-            tasks.append(self._task(id, name, path, state, writes, pending))
+            shown = self._task(id, name, path, state, writes, pending)
+            tasks.append(_with_calls(shown, stored, pending))
         return tasks
 
     def _task(
@@ -198,6 +200,7 @@ class Viewer:
         else:
             following = [task.name for task in nodes if task.path not in settled]
         shown = [self._looked_at(task, task in done, pending) for task in nodes]
+        shown = [_with_calls(task, stored, pending) for task in shown]
         waiting = [self._looked_at(task, task in done, pending) for task in handlers]
         shown += [task for task in waiting if task.interrupts]
         return self._snapshot(stored, values, following, shown)
@@ -208,6 +211,31 @@ class Viewer:
         writes = task.prior if task.handled else [*task.prior, *task.writes]
         shown = self._task(task.id, task.name, task.path, state, writes, pending)
         return shown._replace(interrupts=()) if done else shown
+
+
+def _with_calls(task: PregelTask, stored: Snapshot, pending: bool) -> PregelTask:
+    """A task that waits, with the questions of the tasks it called beside the one it waits for."""
+    if not task.interrupts:
+        return task
+    callers = {id: value[0] for id, channel, value in stored.writes if channel == CALL}
+    asked = {question.id: question for question in task.interrupts}
+    for id in callers:
+        if _outermost(id, callers) != task.id:
+            continue
+        writes: Writes = [(channel, value) for at, channel, value in stored.writes if at == id]
+        given = [
+            question for channel, value in writes if channel == INTERRUPT for question in value
+        ]
+        open_now = _unanswered(given, writes) if pending else given
+        asked |= {question.id: question for question in open_now}
+    return task._replace(interrupts=tuple(asked.values()))
+
+
+def _outermost(id: str, callers: Mapping[str, str]) -> str:
+    """The task of a node in which a call was made, however deep."""
+    while id in callers:
+        id = callers[id]
+    return id
 
 
 def _unanswered(asked: Sequence[Interrupt], writes: Writes) -> tuple[Interrupt, ...]:

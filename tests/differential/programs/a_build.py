@@ -218,3 +218,32 @@ def case_node_attributes_of_compiled(env):
     graph.add_edge(START, "a")
     app = graph.compile()
     return [list(app.nodes), app.builder is graph, sorted(graph.channels)]
+
+
+def case_metadata_of_nodes_that_is_none(env):
+    def run(metadata):
+        graph = StateGraph(State)
+        graph.add_node("a", lambda s: {"log": ["a"]}, metadata=metadata)
+        return graph.add_edge(START, "a").compile().invoke({})
+
+    return run({}), run({"m": 1}), [env.error(lambda given=given: run(given)) for given in (3, "m")]
+
+
+def case_cache_policies_that_are_none(env):
+    def run(policy):
+        graph = StateGraph(State)
+        graph.add_node("a", lambda s: {"log": ["a"]}, cache_policy=policy)
+        return graph.add_edge(START, "a").compile().invoke({})
+
+    return [env.error(lambda given=given: run(given)) for given in (60, "60", True)]
+
+
+def case_timeouts_that_are_none(env):
+    async def a(state):
+        return {"log": ["a"]}
+
+    wrong = ({"run_timeout": 1}, [1], int, object(), "x", 0, -1)
+    return [
+        env.error(lambda given=given: StateGraph(State).add_node("a", a, timeout=given) and None)
+        for given in wrong
+    ]

@@ -413,3 +413,21 @@ def case_paths_do_not_see_what_lived_for_one_step(env):
     graph.add_conditional_edges("reads", way("after reads", "again"), ["again"])
     graph.add_conditional_edges("again", way("after again", END), [END])
     return graph.compile().invoke({"a": 0}), seen
+
+
+def case_route_by_an_empty_map(env):
+    def decided(state) -> Literal["b"]:
+        return "b"
+
+    return [routed(path, ends) for path in (lambda s: "b", decided) for ends in ({}, [])]
+
+
+def case_paths_and_pairs_that_are_none(env):
+    def conditional(path):
+        return lambda: marks("a").add_conditional_edges("a", path) and None
+
+    def sequence(*nodes):
+        return lambda: StateGraph(State).add_sequence(list(nodes)) and None
+
+    paths = [env.error(conditional(path)) for path in (None, 3, "a")]
+    return paths, env.error(sequence(("a",))), env.error(sequence(("a", marks, 3)))

@@ -493,3 +493,18 @@ def case_second_run_on_a_thread_runs_tasks_again(env):
         return work(x).result()
 
     return flow.invoke(1, CONFIG), flow.invoke(1, CONFIG), calls
+
+
+def case_names_of_tasks(env):
+    named = task(name="other")(lambda x: x)
+    return named.__name__, double.__name__
+
+
+def case_savers_of_workflows_that_are_none(env):
+    wrong = (3, -1, "memory", {}, [], dict)
+    return [
+        env.error(
+            lambda given=given: entrypoint(checkpointer=given)(lambda x: x).invoke(1) and None
+        )
+        for given in wrong
+    ]

@@ -139,3 +139,12 @@ def case_a_graph_inside_with_a_saver_in_the_config(env):
     config = {"configurable": {"thread_id": "1", CONFIG_KEY_CHECKPOINTER: env.saver()}}
     graph = builder.compile()
     return graph.invoke({"log": ["i"]}, config), history(graph, config)
+
+
+async def case_invoke_in_the_mode_of_the_graph(env):
+    graph = logged(env)
+    return [
+        graph.invoke({"log": ["i"]}, stream_mode=None),
+        graph.invoke({"log": ["i"]}, stream_mode=None, version="v2"),
+        await graph.ainvoke({"log": ["i"]}, stream_mode=None),
+    ]

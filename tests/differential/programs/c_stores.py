@@ -14,6 +14,7 @@ from langgraph.store.base import (
     SearchOp,
     validate_op_namespace,
 )
+from langgraph.store.memory import InMemoryStore
 
 WRONG = [("",), ("a.b",), ("a", ""), (1,), (None,), ("a\0b",)]
 
@@ -327,3 +328,19 @@ def case_index_and_query_without_an_index(env):
     store.put(("i",), "a", {"v": 1}, index=["v"])
     store.put(("i",), "b", {"v": 1}, index=False)
     return sorted((i.key, i.score) for i in store.search(("i",), query="v"))
+
+
+def case_operators_inside_of_filters(env):
+    store = InMemoryStore()  # the peer's SQLite store takes no dicts in filters
+    for number in range(4):
+        value = {"d": {"e": number, "t": "x"}, "l": [number, {"z": number}]}
+        store.put(("f",), str(number), value)
+    filters = [
+        {"d": {"e": {"$gt": 1}}},
+        {"d": {"e": {"$ne": 1}, "t": "x"}},
+        {"d": {"y": {"$ne": 1}}},
+        {"l": [{"$lte": 2}, {"z": {"$gte": 2}}]},
+    ]
+    found = [keys(store.search(("f",), filter=given)) for given in filters]
+    wrong = ({"d": {"e": {"$zz": 1}}}, {"l": [{"$zz": 1}, 1]})
+    return found, [env.error(lambda f=given: store.search(("f",), filter=f)) for given in wrong]

@@ -2,8 +2,9 @@
 
 A filter names keys of the value; all of them must agree. What it says of a key is either a dict of
 operators, or what the value must be like: a dict is met by a dict that has at least its keys, a
-list by a list of as many items, anything else by what is equal. A key that a value lacks counts as
-None. Keys are taken literally; only when the value has no such key is a dotted one a path.
+list by a list of as many items, anything else by what is equal; operators may stand inside, too. A
+key that a value lacks counts as None. Keys are taken literally; only when the value has no such key
+is a dotted one a path.
 
 `$gt`, `$gte`, `$lt` and `$lte` compare numbers with numbers and text with text; no other pair meets
 them.
@@ -65,13 +66,23 @@ def check_filter(filter: Any) -> None:
     for key, wanted in cast("Mapping[Any, Any]", filter).items():
         if not isinstance(key, str):
             raise InvalidStoreOpError(f"Keys of a filter are strings, not {key!r}.")
-        if _is_operators(wanted):
-            for name in wanted:
-                if name not in _OPERATORS:
-                    raise InvalidStoreOpError(
-                        f"Unsupported operator: {name!r} for key {key!r}. "
-                        f"{nearest(name, _OPERATORS)}"
-                    )
+        _check_operators(key, wanted)
+
+
+def _check_operators(key: str, wanted: Any) -> None:
+    """Refuse what a key must be like, if it names an operator that does not exist."""
+    if isinstance(wanted, list | tuple):
+        for part in cast("list[Any]", wanted):
+            _check_operators(key, part)
+    elif _is_operators(wanted):
+        for name in wanted:
+            if name not in _OPERATORS:
+                raise InvalidStoreOpError(
+                    f"Unsupported operator: {name!r} for key {key!r}. {nearest(name, _OPERATORS)}"
+                )
+    elif isinstance(wanted, Mapping):
+        for part in cast("Mapping[Any, Any]", wanted).values():
+            _check_operators(key, part)
 
 
 def _at(value: Mapping[str, Any], key: str) -> Any:
@@ -92,6 +103,8 @@ def _is_operators(wanted: Any) -> bool:
 
 
 def _is_like(found: Any, wanted: Any) -> bool:
+    if _is_operators(wanted):
+        return all(_OPERATORS[name](operand)(found) for name, operand in wanted.items())
     if isinstance(wanted, Mapping):
         if not isinstance(found, Mapping):
             return False
