@@ -241,7 +241,7 @@ class MissingVariablesError(RunError, KeyError):
     __str__ = Exception.__str__  # a KeyError shows the repr of its text
 
 
-class ToolInputError(RunError, ValueError, KeyError, IndexError):
+class ToolInputError(RunError, ValueError, TypeError, KeyError, IndexError):
     """A tool was called with something that cannot be its arguments."""
 
     __str__ = Exception.__str__  # that of KeyError puts the text in quotes
