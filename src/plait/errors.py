@@ -248,7 +248,7 @@ class ToolInputError(RunError, ValueError, TypeError, KeyError, IndexError):
 
 
 class InvalidValueError(InvalidInputError, ValueError):
-    """A prompt or parser was given a value that it cannot use, or a model's code gave one."""
+    """A prompt, parser or runnable was given a value that it cannot use, or a model gave one."""
 
 
 class GraphRecursionError(RecursionError):
