@@ -594,3 +594,14 @@ def case_steps_that_cannot_be(env):
 
 def case_attempts_that_are_none(env):
     return env.error(lambda: RunnableLambda(int).with_retry(stop_after_attempt=0).invoke("7"))
+
+
+def case_what_was_said_in_other_forms(env):
+    history = InMemoryChatMessageHistory()
+    history.add_user_message([{"type": "text", "text": "a"}])
+    history.add_ai_message(["b"])
+    refused = [
+        _is_refused(lambda it=it: history.add_user_message(it)) for it in (None, 3, {"a": 1})
+    ]
+    refused += [_is_refused(lambda it=it: history.add_ai_message(it)) for it in (None, 3, {"a": 1})]
+    return history.messages, refused
