@@ -241,14 +241,14 @@ class MissingVariablesError(RunError, KeyError):
     __str__ = Exception.__str__  # a KeyError shows the repr of its text
 
 
-class ToolInputError(RunError, ValueError, KeyError, IndexError):
+class ToolInputError(RunError, ValueError, TypeError, KeyError, IndexError):
     """A tool was called with something that cannot be its arguments."""
 
     __str__ = Exception.__str__  # that of KeyError puts the text in quotes
 
 
 class InvalidValueError(InvalidInputError, ValueError):
-    """A prompt or parser was given a value that it cannot use, or a model's code gave one."""
+    """A prompt, parser or runnable was given a value that it cannot use, or a model gave one."""
 
 
 class GraphRecursionError(RecursionError):

@@ -3,7 +3,7 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from plait.objects.abstract import Abstract
@@ -40,12 +40,14 @@ class BaseChatMessageHistory(Abstract):
         await asyncio.to_thread(self.add_messages, messages)
 
     def add_user_message(self, message: HumanMessage | str) -> None:
-        """Add what a human said."""
-        self.add_message(HumanMessage(message) if isinstance(message, str) else message)
+        """Add what a human said: a message, or its content."""
+        is_message = hasattr(message, "content")
+        self.add_message(cast("Any", message) if is_message else HumanMessage(cast("Any", message)))
 
     def add_ai_message(self, message: AIMessage | str) -> None:
-        """Add what a model said."""
-        self.add_message(AIMessage(message) if isinstance(message, str) else message)
+        """Add what a model said: a message, or its content."""
+        is_message = hasattr(message, "content")
+        self.add_message(cast("Any", message) if is_message else AIMessage(cast("Any", message)))
 
     @abstractmethod
     def clear(self) -> None:

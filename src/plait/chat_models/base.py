@@ -488,9 +488,10 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
             yield end
 
     def _can_stream(self, kwargs: Mapping[str, Any], *hooks: str) -> bool:
-        if self.disable_streaming is True or self._streams is False:
+        never = self.disable_streaming
+        if self._streams is False or (never and never != "tool_calling"):
             return False
-        if self.disable_streaming == "tool_calling" and kwargs.get("tools"):
+        if never and kwargs.get("tools"):
             return False
         return any(getattr(type(self), hook) is not vars(BaseChatModel)[hook] for hook in hooks)
 

@@ -109,15 +109,18 @@ class StructuredOutput(Runnable[Any, Any]):
     def transform(
         self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
-        """The value as it grows (dicts), or when it is whole (instances, `include_raw`)."""
+        """The value as it grows, or with `include_raw` when it is whole.
+
+        Of a pydantic class, what is there so far comes once the class takes it.
+        """
         total, last = None, None
         for chunk in input:
             total = chunk if total is None else total + chunk
             if (value := self._partial(total)) not in (None, last):
                 yield value
                 last = value
-        if total is not None and (self.include_raw or is_pydantic(self.schema) or last is None):
-            yield self.invoke(total)
+        if self._is_open(total, last) and ((value := self.invoke(total)) != last or last is None):
+            yield value
 
     async def atransform(
         self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
@@ -129,8 +132,8 @@ class StructuredOutput(Runnable[Any, Any]):
             if (value := self._partial(total)) not in (None, last):
                 yield value
                 last = value
-        if total is not None and (self.include_raw or is_pydantic(self.schema) or last is None):
-            yield self.invoke(total)
+        if self._is_open(total, last) and ((value := self.invoke(total)) != last or last is None):
+            yield value
 
     def value(self, message: Any) -> Any:
         """The value in a message; None if no tool was called.
@@ -174,15 +177,25 @@ class StructuredOutput(Runnable[Any, Any]):
             ) from error
 
     def _partial(self, message: Any) -> Any:
-        """What is there so far, if that can be shown: the dict of half an answer."""
-        if self.include_raw or is_pydantic(self.schema):
+        """What is there so far, if that can be shown: the value of half an answer."""
+        if self.include_raw:
             return None
-        if self.source == "tool":
-            return self._called(message) or None
         try:
-            return parse_partial_json(unfenced(str(message.text))) or None
-        except json.JSONDecodeError:
+            if self.source == "tool":
+                found = self._called(message)
+            else:
+                found = parse_partial_json(unfenced(str(message.text)))
+            if found is None or not is_pydantic(self.schema):
+                return found
+            return self.schema.model_validate(found)
+        except ValueError:  # half a name, half a text, or not yet what the class takes
             return None
+
+    def _is_open(self, total: Any, last: Any) -> bool:
+        """Whether a stream that has ended may have another value than the last that it showed."""
+        if total is None:
+            return False
+        return last is None or is_pydantic(self.schema)
 
 
 def unfenced(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, cast
 
 from plait.objects.written import not_implemented
@@ -24,9 +25,10 @@ def dumpd(obj: Any) -> Any:
     if isinstance(obj, Mapping):
         plain = {str(key): dumpd(value) for key, value in cast("dict[Any, Any]", obj).items()}
         return {ESCAPED: plain} if "lc" in plain or ESCAPED in plain else plain
-    if callable(getattr(obj, "to_json", None)):
+    if not isinstance(obj, type) and callable(getattr(obj, "to_json", None)):
         return _written(obj.to_json())
-    kind = cast("type[Any]", type(obj))
+    is_named = isinstance(obj, (type, FunctionType, BuiltinFunctionType)) and obj.__module__
+    kind = cast("type[Any]", obj if is_named else type(obj))
     return not_implemented(obj, [*kind.__module__.split("."), kind.__name__])
 
 

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.common.closing import aclose
+from plait.errors import InvalidValueError
 from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
@@ -52,6 +53,10 @@ class RunnableWithFallbacks(ComparedFields, Runnable[Input, Output]):
         exception_key: str | None = None,
         name: str | None = None,
     ) -> None:
+        if not isinstance(cast("Any", fallbacks), Sequence):
+            raise InvalidValueError(
+                f"fallbacks={fallbacks!r:.200}: a list of what is tried when the first fails."
+            )
         self.runnable: Runnable[Input, Output] = coerce_to_runnable(runnable)
         self.fallbacks: list[Runnable[Input, Output]] = [coerce_to_runnable(f) for f in fallbacks]
         self.exceptions_to_handle = exceptions_to_handle

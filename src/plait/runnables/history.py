@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.common.closing import aclose
-from plait.errors import MissingVariablesError
+from plait.errors import InvalidValueError, MissingVariablesError
 from plait.messages import AIMessage, BaseMessage, HumanMessage
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
@@ -83,6 +83,11 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         history_factory_config: Sequence[ConfigurableFieldSpec] | None = None,
         **binding: Any,
     ) -> None:
+        if not callable(get_session_history):
+            raise InvalidValueError(
+                f"get_session_history={get_session_history!r:.200}: give a function that gives "
+                "the history of a session."
+            )
         self.get_session_history = get_session_history
         self.input_messages_key = input_messages_key
         self.output_messages_key = output_messages_key

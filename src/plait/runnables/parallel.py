@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
 from plait.common.closing import STARTED, aclose, read_inside
+from plait.errors import InvalidValueError
 from plait.objects.model_face import ComparedFields
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Input, Runnable, coerce_to_runnable
@@ -52,6 +53,9 @@ class RunnableParallel(ComparedFields, Transforming[Input, dict[str, Any]]):
         if name is not None and not isinstance(cast("Any", name), str):
             kwargs["name"], name = name, None  # a step that is called so
         merged = {**(steps__ or {}), **kwargs}
+        for key in cast("Mapping[Any, Any]", merged):
+            if not isinstance(key, str):
+                raise InvalidValueError(f"{key!r:.200} is no name of a step: give a str.")
         self.name = name
         self.steps__: dict[str, Runnable[Any, Any]] = {
             key: coerce_to_runnable(step) for key, step in merged.items()

@@ -1,10 +1,11 @@
 """Runnables that give their input on: whole, with more keys, or only some keys of it."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
 from plait.common.closing import aclose
+from plait.errors import InvalidValueError
 from plait.objects.model_face import ComparedFields
 from plait.runnables.addable import AddableDict, add_chunks
 from plait.runnables.base import Other
@@ -48,6 +49,12 @@ class RunnablePassthrough(ComparedFields, Transforming[Other, Other]):
         name: str | None = None,
     ) -> None:
         self.name = name
+        for given in (func, afunc):
+            if given is not None and not callable(given):
+                raise InvalidValueError(
+                    f"RunnablePassthrough({given!r:.200}): give a function that is called with "
+                    "the input, or nothing."
+                )
         if func is not None and is_async(func):
             func, afunc = None, func
         self.func, self.afunc = func, afunc
@@ -276,6 +283,17 @@ class RunnableAssign(ComparedFields, Transforming[dict[str, Any], dict[str, Any]
         return AddableDict({key: value for key, value in chunk.items() if key not in new})
 
 
+def _known_keys(keys: Any) -> str | list[str]:
+    """The key or keys to pick, if that is what they are."""
+    if isinstance(keys, str):
+        return keys
+    several = isinstance(keys, Iterable) and not isinstance(keys, Mapping)
+    named: list[Any] = [*cast("Iterable[Any]", keys)] if several else [keys]
+    if not several or not all(isinstance(key, str) for key in named):
+        raise InvalidValueError(f"pick({keys!r:.200}): give a key (a str), or a list of keys.")
+    return named
+
+
 class RunnablePick(ComparedFields, Transforming[dict[str, Any], Any]):
     """Of a dict, the value of one key; or the dict of several keys.
 
@@ -291,7 +309,7 @@ class RunnablePick(ComparedFields, Transforming[dict[str, Any], Any]):
     __plait_fields__ = ("name", "keys")
 
     def __init__(self, keys: str | list[str], *, name: str | None = None) -> None:
-        self.keys = keys
+        self.keys = _known_keys(keys)
         self.name = name
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:

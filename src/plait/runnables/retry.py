@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import TypedDict
 
+from plait.errors import InvalidValueError
 from plait.runnables.base import Input, Output, Runnable
 from plait.runnables.binding import Configs, RunnableBindingBase
 from plait.runnables.config import RunnableConfig
@@ -75,6 +76,11 @@ class RunnableRetry(RunnableBindingBase[Input, Output]):
         max_attempt_number: int = 3,
         **binding: Any,
     ) -> None:
+        if not isinstance(cast("Any", max_attempt_number), (int, float)) or max_attempt_number < 1:
+            raise InvalidValueError(
+                f"stop_after_attempt={max_attempt_number!r}: how many calls there are at most is a "
+                "number above 0."
+            )
         super().__init__(bound, **binding)
         self.retry_exception_types = retry_exception_types
         self.wait_exponential_jitter = wait_exponential_jitter

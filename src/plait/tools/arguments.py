@@ -100,6 +100,8 @@ class Arguments:
         """
         if isinstance(given, str):
             return self._read_text(given)
+        if given is None and self.validate is not None and self.only is None:
+            given = {}  # of a tool without arguments, that is all of them
         if self.call_ids and isinstance(given, (dict, Mapping)):
             ids = dict.fromkeys(self.call_ids, self._check_call_id(call_id))
             given = {**cast("Mapping[str, Any]", given), **ids}

@@ -226,7 +226,8 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             return {**cast("dict[str, Any]", self.args_schema), **described}
         from plait.tools.schema import without_injected  # loads pydantic
 
-        return without_injected(self.name, self.get_input_schema(), self.description)
+        model = self.get_input_schema()
+        return without_injected(self.name, model, self.description or model.__doc__)
 
     # --- running --------------------------------------------------------------------------------
 

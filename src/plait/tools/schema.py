@@ -150,7 +150,7 @@ def _described(annotation: Any) -> str | None:
     return next((text for text in described if text), None)
 
 
-def without_injected(name: str, model: type[Any], description: str) -> type[BaseModel]:
+def without_injected(name: str, model: type[Any], description: str | None) -> type[BaseModel]:
     """What a model is shown of a schema: without the arguments that the program fills."""
     if is_v1(model):
         return _v1_shown(name, model, description)
@@ -225,7 +225,7 @@ def _create(name: str, description: str | None, fields: dict[str, Any]) -> type[
         return create_model(name, __config__=_CONFIG, __doc__=said, **fields)
 
 
-def _v1_shown(name: str, model: type[Any], description: str) -> type[Any]:
+def _v1_shown(name: str, model: type[Any], description: str | None) -> type[Any]:
     hidden, _ = injected_fields(model)
     create_v1: Any = import_module("pydantic.v1").create_model  # only where a tool uses it
 

@@ -39,7 +39,6 @@ def _of_arguments(tool: BaseTool) -> dict[str, Any]:
     from plait.tools.schema import json_schema  # loads pydantic
 
     shown = {**json_schema(tool.args_schema), "title": tool.name}
-    shown.pop("description", None)
     if tool.description:
         shown["description"] = inspect.cleandoc(tool.description)
     return {name: shown[name] for name in sorted(shown)}
@@ -192,8 +191,10 @@ class StructuredTool(BaseTool):
             if parse_docstring:
                 said, docs = _documented(own, its, error_on_invalid_docstring)
             schema = {"_inferred": (name, its, said, docs)}
-        about = description or said or own.__doc__ or schema_description(args_schema)
-        if about is None and isinstance(code, type):
+        about = said or own.__doc__ or schema_description(args_schema)
+        if description is not None:
+            about = description
+        elif about is None and isinstance(code, type):
             about = ""  # its name and fields say what it is
         elif not about:
             raise ToolDefinitionError(

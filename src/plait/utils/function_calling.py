@@ -191,15 +191,16 @@ def _from_tool(tool: Any) -> dict[str, Any]:
 
         shape = cast("Any", schema) if isinstance(schema, dict) else json_schema(schema)
     shape = self_contained(cast("dict[str, Any]", shape))
-    for key in ("title", "description"):
-        shape.pop(key, None)
+    shape.pop("title", None)
+    description = tool.description or shape.get("description", "")
+    shape.pop("description", None)
     schema: Any = () if is_inferred else tool.args_schema  # asking for it makes a model class
     if schema is None and _takes_one_text(tool):
         only = {"__arg1": {"title": "__arg1", "type": "string"}}
         shape = {"properties": only, "required": ["__arg1"], "type": "object"}
     else:
         shape = without_titles(shape)
-    return {"name": tool.name, "description": tool.description, "parameters": shape}
+    return {"name": tool.name, "description": description, "parameters": shape}
 
 
 def _takes_one_text(tool: Any) -> bool:

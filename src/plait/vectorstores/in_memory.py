@@ -140,7 +140,10 @@ class InMemoryVectorStore(VectorStore):
         found = self._nearest(pack(embedding), k, filter)
         return [(self._document(id), score) for id, score in found]
 
-    def _nearest(self, query: bytes, k: int, filter: Filter | None) -> list[tuple[str, float]]:
+    def _nearest(
+        self, query: bytes, k: int | None, filter: Filter | None
+    ) -> list[tuple[str, float]]:
+        k = len(self._packed) if k is None else k  # as a slice up to None: all
         if k < 0:
             raise InvalidStoreOpError(f"k={k}: how many documents to find is 0 or more.")
         if filter is not None and not callable(filter):

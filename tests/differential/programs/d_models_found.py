@@ -157,3 +157,47 @@ def case_stores_are_told_the_size_of_batches(env):
     documents = [Document(text, metadata={"source": text}) for text in ("a", "b", "c")]
     told = index(documents, records, store, batch_size=2, key_encoder="sha256")
     return told, store.told
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+    nick: str = "none"
+
+
+class Fills(BaseChatModel):
+    """Streams the arguments of one call piece by piece."""
+
+    pieces: list
+
+    @property
+    def _llm_type(self):
+        return "fills"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("whole"))])
+
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        for n, piece in enumerate(self.pieces):
+            named = {"name": "Person", "id": "1"} if n == 0 else {"name": None, "id": None}
+            call = {**named, "args": piece, "index": 0}
+            yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[call]))
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind()
+
+
+async def case_structured_output_as_it_grows(env):
+    model = Fills(pieces=['{"na', 'me": "A', 'nn", "ni', 'ck": "A', '"}'])
+    told = []
+    for schema in (Person, {"title": "Person", "description": "", **Person.model_json_schema()}):
+        bound = model.with_structured_output(schema)
+        told.append([dict(part) for part in bound.stream("q")])
+        told.append([dict(part) async for part in bound.astream("q")])
+    return told
+
+
+def case_streaming_that_is_switched_off_by_a_number(env):
+    model = Fills(pieces=["{}"], disable_streaming=1)
+    return [part.content for part in model.stream("q")]

@@ -562,3 +562,46 @@ def case_sessions_of_models_of_text(env):
     chat = RunnableWithMessageHistory(FakeListLLM(responses=["yes"]), lambda session_id: held)
     chat.invoke("hi", {"configurable": {"session_id": "1"}})
     return contents(held.messages)
+
+
+def _is_refused(make):
+    try:
+        make()
+    except ValueError:
+        return True
+    return False
+
+
+def case_steps_that_cannot_be(env):
+    one = RunnableLambda(lambda x: x)
+    return [
+        _is_refused(make)
+        for make in (
+            lambda: one.with_fallbacks([one]),
+            lambda: one.with_fallbacks(None),
+            lambda: one.with_fallbacks(one),
+            lambda: one.pick(("a", "b")),
+            lambda: one.pick(None),
+            lambda: one.pick([1]),
+            lambda: one.pick({"a": one}),
+            lambda: RunnablePassthrough(3),
+            lambda: RunnableWithMessageHistory(one, None),
+            lambda: RunnableParallel({1: one}),
+            lambda: one.with_retry(stop_after_attempt="two"),
+        )
+    ]
+
+
+def case_attempts_that_are_none(env):
+    return env.error(lambda: RunnableLambda(int).with_retry(stop_after_attempt=0).invoke("7"))
+
+
+def case_what_was_said_in_other_forms(env):
+    history = InMemoryChatMessageHistory()
+    history.add_user_message([{"type": "text", "text": "a"}])
+    history.add_ai_message(["b"])
+    refused = [
+        _is_refused(lambda it=it: history.add_user_message(it)) for it in (None, 3, {"a": 1})
+    ]
+    refused += [_is_refused(lambda it=it: history.add_ai_message(it)) for it in (None, 3, {"a": 1})]
+    return history.messages, refused

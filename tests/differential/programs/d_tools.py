@@ -19,6 +19,7 @@ from langchain_core.tools import (
     render_text_description_and_args,
     tool,
 )
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
 
@@ -620,4 +621,38 @@ def case_annotations_that_name_nothing(env):
         env.error(lambda: tool(look)),
         env.error(lambda: StructuredTool.from_function(look)),
         env.error(lambda: Look().args),
+    ]
+
+
+def case_tools_without_a_description_of_their_own(env):
+    class Pair(BaseModel):
+        """Two numbers."""
+
+        a: int
+        b: int
+
+    def one(x: str) -> str:
+        """One."""
+        return x
+
+    made = (
+        StructuredTool.from_function(one, description=""),
+        tool(description="")(one),
+        StructuredTool(name="add", args_schema=Pair, func=lambda a, b: a + b),
+    )
+    return [
+        (one.description, convert_to_openai_tool(one), one.tool_call_schema.model_json_schema())
+        for one in made
+    ]
+
+
+def case_inputs_that_are_no_arguments(env):
+    def now() -> str:
+        """Now."""
+        return "now"
+
+    shape = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    made = StructuredTool.from_function(lambda x: x, name="n", description="N", args_schema=shape)
+    return tool(now).invoke(None), [
+        env.error(lambda one=one: made.invoke(one)) for one in (1, None)
     ]

@@ -402,3 +402,12 @@ def case_options_of_retrievers(env):
 
 def case_vectors_that_are_fake(env):
     return DeterministicFakeEmbedding(size=4).embed_query("a")
+
+
+def case_searches_without_a_limit(env):
+    store = InMemoryVectorStore(Known())
+    store.add_texts(["a", "b", "c", "d"])
+    found = store.similarity_search("q", k=None)
+    also = store.as_retriever(search_kwargs={"k": None}).invoke("q")
+    near = store.similarity_search("q", k=None, filter=lambda doc: doc.page_content in "ab")
+    return [[doc.page_content for doc in docs] for docs in (found, also, near)]

@@ -221,3 +221,11 @@ def case_what_may_be_made(env: Any) -> Any:
 
 def case_images(env: Any) -> Any:
     return dumpd(ImagePromptValue(image_url={"url": "u"}))
+
+
+def case_functions_and_classes(env):
+    def f():
+        return None
+
+    told = [dumpd({"it": one})["it"] for one in (len, f, dict, Document)]
+    return [(one["type"], one["id"][-1]) for one in told]
