@@ -119,8 +119,7 @@ class StructuredOutput(Runnable[Any, Any]):
             if (value := self._partial(total)) not in (None, last):
                 yield value
                 last = value
-        if self._is_open(total, last) and ((value := self.invoke(total)) != last or last is None):
-            yield value
+        yield from self._rest(total, last)
 
     async def atransform(
         self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
@@ -132,7 +131,7 @@ class StructuredOutput(Runnable[Any, Any]):
             if (value := self._partial(total)) not in (None, last):
                 yield value
                 last = value
-        if self._is_open(total, last) and ((value := self.invoke(total)) != last or last is None):
+        for value in self._rest(total, last):
             yield value
 
     def value(self, message: Any) -> Any:
@@ -191,11 +190,13 @@ class StructuredOutput(Runnable[Any, Any]):
         except ValueError:  # half a name, half a text, or not yet what the class takes
             return None
 
-    def _is_open(self, total: Any, last: Any) -> bool:
-        """Whether a stream that has ended may have another value than the last that it showed."""
-        if total is None:
-            return False
-        return last is None or is_pydantic(self.schema)
+    def _rest(self, total: Any, last: Any) -> Iterator[Any]:
+        """What a stream that has ended shows beside the last value that it showed."""
+        if total is None or not (last is None or is_pydantic(self.schema)):
+            return
+        value = self.invoke(total)
+        if last is None or value != last:
+            yield value
 
 
 def unfenced(text: str) -> str:

@@ -217,17 +217,17 @@ def _with_calls(task: PregelTask, stored: Snapshot, pending: bool) -> PregelTask
     """A task that waits, with the questions of the tasks it called beside the one it waits for."""
     if not task.interrupts:
         return task
-    callers = {id: value[0] for id, channel, value in stored.writes if channel == CALL}
+    by_task = stored.by_task()
+    callers: dict[str, str] = {
+        id: value[0] for id, channel, value in stored.writes if channel == CALL
+    }
     asked = {question.id: question for question in task.interrupts}
     for id in callers:
-        if _outermost(id, callers) != task.id:
-            continue
-        writes: Writes = [(channel, value) for at, channel, value in stored.writes if at == id]
-        given = [
-            question for channel, value in writes if channel == INTERRUPT for question in value
-        ]
-        open_now = _unanswered(given, writes) if pending else given
-        asked |= {question.id: question for question in open_now}
+        if _outermost(id, callers) == task.id:
+            writes = by_task[id]
+            given = [each for channel, value in writes if channel == INTERRUPT for each in value]
+            shown = _unanswered(given, writes) if pending else given
+            asked |= {question.id: question for question in shown}
     return task._replace(interrupts=tuple(asked.values()))
 
 
