@@ -146,7 +146,7 @@ class Viewer:
                 return None
             state = self._address.inside(name, id) if nests else None
             shown = self._task(id, name, path, state, writes, pending)
-            tasks.append(_with_calls(shown, stored, pending))
+            tasks.append(_with_calls(shown, stored))
         return tasks
 
     def _task(
@@ -200,7 +200,7 @@ class Viewer:
         else:
             following = [task.name for task in nodes if task.path not in settled]
         shown = [self._looked_at(task, task in done, pending) for task in nodes]
-        shown = [_with_calls(task, stored, pending) for task in shown]
+        shown = [_with_calls(task, stored) for task in shown]
         waiting = [self._looked_at(task, task in done, pending) for task in handlers]
         shown += [task for task in waiting if task.interrupts]
         return self._snapshot(stored, values, following, shown)
@@ -213,8 +213,8 @@ class Viewer:
         return shown._replace(interrupts=()) if done else shown
 
 
-def _with_calls(task: PregelTask, stored: Snapshot, pending: bool) -> PregelTask:
-    """A task that waits, with the questions of the tasks it called beside the one it waits for."""
+def _with_calls(task: PregelTask, stored: Snapshot) -> PregelTask:
+    """A task that waits, with what the tasks that it called still ask beside its own question."""
     if not task.interrupts:
         return task
     by_task = stored.by_task()
@@ -226,8 +226,7 @@ def _with_calls(task: PregelTask, stored: Snapshot, pending: bool) -> PregelTask
         if _outermost(id, callers) == task.id:
             writes = by_task[id]
             given = [each for channel, value in writes if channel == INTERRUPT for each in value]
-            shown = _unanswered(given, writes) if pending else given
-            asked |= {question.id: question for question in shown}
+            asked |= {question.id: question for question in _unanswered(given, writes)}
     return task._replace(interrupts=tuple(asked.values()))
 
 
