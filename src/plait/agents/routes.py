@@ -103,14 +103,13 @@ class Routes:
 
         A `structured_response` that a tool has written is none of the model's, which goes on.
         """
-        if self._is_answered(state):
-            _, answers = _last_turn(state["messages"])
-            if not self.answers.isdisjoint(answers.values()):
-                return self.finish
-        if not self.direct:
+        is_answered = self._is_answered(state)
+        if not (is_answered or self.direct):
             return self.turn
         message, answers = _last_turn(state["messages"])
-        return self.finish if self._are_direct(message, answers) else self.turn
+        if is_answered and not self.answers.isdisjoint(answers.values()):
+            return self.finish
+        return self.finish if self.direct and self._are_direct(message, answers) else self.turn
 
     def _are_direct(self, message: Any, answers: Mapping[str, Any]) -> bool:
         """Whether all of the tools that there are return directly.

@@ -3,11 +3,16 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from plait.objects.abstract import Abstract
 from plait.objects.model_face import ComparedFields
+
+
+def _message(kind: type[BaseMessage], said: Any) -> BaseMessage:
+    """A message as it is; of anything else, a message of this kind with it as its content."""
+    return said if hasattr(said, "content") else kind(said)
 
 
 class BaseChatMessageHistory(Abstract):
@@ -41,13 +46,11 @@ class BaseChatMessageHistory(Abstract):
 
     def add_user_message(self, message: HumanMessage | str) -> None:
         """Add what a human said: a message, or its content."""
-        is_message = hasattr(message, "content")
-        self.add_message(cast("Any", message) if is_message else HumanMessage(cast("Any", message)))
+        self.add_message(_message(HumanMessage, message))
 
     def add_ai_message(self, message: AIMessage | str) -> None:
         """Add what a model said: a message, or its content."""
-        is_message = hasattr(message, "content")
-        self.add_message(cast("Any", message) if is_message else AIMessage(cast("Any", message)))
+        self.add_message(_message(AIMessage, message))
 
     @abstractmethod
     def clear(self) -> None:

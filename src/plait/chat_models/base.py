@@ -488,10 +488,8 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
             yield end
 
     def _can_stream(self, kwargs: Mapping[str, Any], *hooks: str) -> bool:
-        never = self.disable_streaming
-        if self._streams is False or (never and never != "tool_calling"):
-            return False
-        if never and kwargs.get("tools"):
+        off = self.disable_streaming
+        if self._streams is False or (off and (off != "tool_calling" or kwargs.get("tools"))):
             return False
         return any(getattr(type(self), hook) is not vars(BaseChatModel)[hook] for hook in hooks)
 

@@ -34,7 +34,8 @@ class AgentModel:
             self._choose = given
             return
         model = as_agent_model(given) if tools else _answering(given)
-        if not _has_tools(model, tools) and tools:
+        is_bound = _has_tools(model, tools)
+        if tools and not is_bound:
             model = with_tools(model, tools)
         self._bound = model
 
@@ -115,13 +116,15 @@ def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
     """
     if isinstance(model, RunnableSequence):
         chain = cast("Any", model)
-        if not any(_is_model(bare(one)) for one in chain.steps):
+        are_models = [_is_model(bare(one)) for one in chain.steps]
+        if not any(are_models):
             raise InvalidInputError(
                 f"No step of {chain!r:.200} is a chat model, which the agent's tools could be "
                 "bound to. Give a chain with one, or no tools."
             )
         steps = [
-            with_tools(one, tools, **kwargs) if _is_model(bare(one)) else one for one in chain.steps
+            with_tools(one, tools, **kwargs) if is_model else one
+            for one, is_model in zip(chain.steps, are_models, strict=True)
         ]
         return RunnableSequence(*steps, name=chain.name)
     if isinstance(model, RunnableBindingBase):

@@ -82,12 +82,12 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
             GraphRecursionError: more super-steps than the config's `recursion_limit`.
             ThreadBusyError: another live run owns the thread.
         """
-        mode = stream_mode if stream_mode is not None else self.stream_mode
+        mode = self._collected(stream_mode)
         run = self._run(
             "sync",
             input,
             config,
-            mode if stream_mode != "values" else (),
+            mode,
             print_mode,
             output_keys,
             interrupt_before,
@@ -101,7 +101,7 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         if not run.modes and not run.has_listeners():
             finish(run)
             return result_of(run, stream_mode, [], version)
-        asked = _asked(mode) if stream_mode != "values" else ()
+        asked = _asked(mode)
         ns = run.ns if asked else ()
         parts: list[Any] = []
         for part in self._drive(run):
@@ -127,12 +127,12 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         **kwargs: Any,
     ) -> Any:
         """`invoke`, in an event loop: async nodes run on it, sync nodes in worker threads."""
-        mode = stream_mode if stream_mode is not None else self.stream_mode
+        mode = self._collected(stream_mode)
         run = self._run(
             "async",
             input,
             config,
-            mode if stream_mode != "values" else (),
+            mode,
             print_mode,
             output_keys,
             interrupt_before,
@@ -146,13 +146,19 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         if not run.modes and not run.has_listeners():
             await afinish(run)
             return result_of(run, stream_mode, [], version)
-        asked = _asked(mode) if stream_mode != "values" else ()
+        asked = _asked(mode)
         ns = run.ns if asked else ()
         parts: list[Any] = []
         async for part in self._adrive(run):
             if asked and part[1] in asked and (subgraphs or part[0] == ns):
                 parts.append(shaped(part, run, mode, subgraphs, version))
         return result_of(run, stream_mode, parts, version)
+
+    def _collected(self, given: str | Sequence[str] | None) -> str | Sequence[str]:
+        """The mode or modes whose parts are the result; none where that is the final state."""
+        if given == "values":
+            return ()
+        return self.stream_mode if given is None else given
 
     def stream(
         self,
