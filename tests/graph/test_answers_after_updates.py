@@ -557,3 +557,26 @@ def test_the_state_lists_all_questions_of_tasks_beside_each_other() -> None:
     left = flow.get_state(THREAD).interrupts
     assert [question.id for question in left] == [question.id for question in shown[1:]]
     assert flow.invoke(Command(resume={q.id: "b" for q in left}), THREAD) == ["a", "b", "b"]
+
+
+def test_so_it_does_of_tasks_that_an_error_handler_called() -> None:
+    """LangGraph loses these questions: the thread can never go on."""
+
+    @task
+    def ask(number: int) -> int:
+        return interrupt(number)
+
+    def fails(state: Number) -> None:
+        raise ValueError
+
+    def ask_instead(state: Number) -> Number:
+        return {"n": sum(call.result() for call in [ask(1), ask(2)])}
+
+    builder = StateGraph(Number).add_edge(START, "fails")
+    builder.add_node("fails", fails, error_handler=ask_instead)
+    graph = builder.compile(InMemorySaver())
+    told = graph.invoke({"n": 0}, THREAD)["__interrupt__"]
+    shown = graph.get_state(THREAD).interrupts
+    assert [question.value for question in shown] == [1, 2]
+    assert list(shown) == told
+    assert graph.invoke(Command(resume={q.id: q.value * 10 for q in shown}), THREAD) == {"n": 30}

@@ -104,6 +104,7 @@ class Viewer:
         tasks: Sequence[PregelTask],
     ) -> StateSnapshot:
         metadata, parent = stored.metadata, stored.parent_id
+        tasks = [_with_calls(task, stored) for task in tasks]
         asked: list[Interrupt] = []
         for task in tasks:
             asked += task.interrupts
@@ -145,8 +146,7 @@ class Viewer:
             if pending and report.is_outcome(writes):
                 return None
             state = self._address.inside(name, id) if nests else None
-            shown = self._task(id, name, path, state, writes, pending)
-            tasks.append(_with_calls(shown, stored))
+            tasks.append(self._task(id, name, path, state, writes, pending))
         return tasks
 
     def _task(
@@ -200,7 +200,6 @@ class Viewer:
         else:
             following = [task.name for task in nodes if task.path not in settled]
         shown = [self._looked_at(task, task in done, pending) for task in nodes]
-        shown = [_with_calls(task, stored) for task in shown]
         waiting = [self._looked_at(task, task in done, pending) for task in handlers]
         shown += [task for task in waiting if task.interrupts]
         return self._snapshot(stored, values, following, shown)
