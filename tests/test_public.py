@@ -4,6 +4,8 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -74,6 +76,23 @@ def test_public_aliases_are_types_and_no_texts(name: str) -> None:
     names = [each for each in getattr(module, "__all__", ()) if each[:1].isupper()]
     texts = [each for each in names if isinstance(getattr(module, each), str)]
     assert [each for each in texts if not each.isupper()] == []
+
+
+LOOKS_INSIDE = """
+import importlib, sys
+for package in sys.argv[1:]:
+    name, inside = package.rsplit(".", 1)
+    getattr(importlib.import_module(name), inside)
+"""
+
+
+def test_modules_in_a_package_are_its_attributes() -> None:
+    """`import langgraph.graph` is enough for `langgraph.graph.message.add_messages`."""
+    modules = ["graph.message", "prebuilt.tool_node", "pregel.main", "checkpoint.base.id", "types"]
+    named = [f"plait.{module}" for module in modules]
+    subprocess.run([sys.executable, "-c", LOOKS_INSIDE, *named], check=True)
+    with pytest.raises(AttributeError, match="no_such_module"):
+        _ = plait.graph.no_such_module
 
 
 def test_every_error_and_warning_is_public() -> None:

@@ -106,6 +106,8 @@ class TaskFunction(Generic[P, T]):
         part_of_node: bool = False,
     ) -> None:
         self.func = _called(function, "task")
+        if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidNodeError(f"A task's name is a text; {_name_of(function)!r} got {name!r}.")
         self.name = name or _name_of(function)
         self.retry_policy = retry
         self.cache_policy = checked_cache_policy(cache)
@@ -252,7 +254,7 @@ def task(
 
     Raises:
         ValueError: the timeout is not above 0; TypeError: it is no number of seconds.
-        InvalidNodeError: `function` is none, or a policy is none.
+        InvalidNodeError: `function` is none, `name` no text, or a policy is none.
 
     >>> @task
     ... def double(n: int) -> int:

@@ -125,7 +125,7 @@ def _beat_nothing() -> None:
     return None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime(Generic[ContextT]):
     """Context, store and stream of a run, handed to nodes that have a `runtime` parameter.
 

@@ -1,8 +1,10 @@
 """Which task this is (`runtime.execution_info`) is worked out when somebody looks at it."""
 
 import copy
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from typing import Any, TypedDict
+
+import pytest
 
 from plait.graph import START, StateGraph
 from plait.runtime import ExecutionInfo, Runtime
@@ -45,3 +47,9 @@ def test_copies_of_a_runtime_tell_the_same() -> None:
     assert kept[1] == kept[2]
     assert "execution_info=ExecutionInfo(checkpoint_id=" in repr(kept[2])
     assert kept[2].patch_execution_info(thread_id="t").execution_info.thread_id == "t"  # type: ignore[union-attr]
+
+
+def test_a_runtime_cannot_be_written_to() -> None:
+    """What a node would write there, nobody would read."""
+    with pytest.raises(FrozenInstanceError):
+        Runtime().context = 5  # pyright: ignore[reportAttributeAccessIssue]

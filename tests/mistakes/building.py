@@ -433,6 +433,13 @@ def name_of_a_task_without_its_keyword() -> None:
     task(cast("Any", "fetch"))
 
 
+@mistake("A task's name that is no text", InvalidNodeError, "'fetch'", "5")
+def name_of_a_task_that_is_no_text() -> None:
+    def fetch() -> None: ...
+
+    task(name=cast("Any", 5))(fetch)
+
+
 @mistake("`@entrypoint` on what is no function", InvalidNodeError, "@entrypoint", "5")
 def entrypoint_of_no_function() -> None:
     entrypoint()(cast("Any", 5))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package (PEP 562).
+    """The `__getattr__` of a package (PEP 562): its names, and the modules inside it.
 
     Args:
         package: its `__name__`.
@@ -24,9 +26,18 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home if "." in home else f"{package}.{home}"), name)
+            value = _module_inside(package, name)
+        else:
+            value = getattr(import_module(home if "." in home else f"{package}.{home}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
     return load
+
+
+def _module_inside(package: str, name: str) -> ModuleType:
+    """A module that a package which loads all of its own at once would have as an attribute."""
+    whole = f"{package}.{name}"
+    if name.startswith("_") or find_spec(whole) is None:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    return import_module(whole)
