@@ -84,7 +84,8 @@ def schema_json(name: str, schema: Any, keys: Mapping[str, Any] | None) -> dict[
     Args:
         name: the title of one that has none: a dataclass, a plain class, a state that is one value.
         schema: a pydantic model, TypedDict, dataclass, or any other type.
-        keys: what it declares, each with its type; None where the state is one value.
+        keys: the stored keys that it declares, each with its type (of a dataclass, what the engine
+            fills in is left out); None where the state is one value.
     """
     model = _model_class(schema)
     if model is not None:
@@ -92,7 +93,9 @@ def schema_json(name: str, schema: Any, keys: Mapping[str, Any] | None) -> dict[
     if _is_typed_dict(schema):
         return described(_plain_keys(schema), lambda: TypeAdapter(schema).json_schema())
     if hasattr(schema, "__dataclass_fields__"):
-        return _model(name, _fields(schema)).model_json_schema()
+        fields = _fields(schema)
+        stored = fields if keys is None else {key: fields[key] for key in fields if key in keys}
+        return _model(name, stored).model_json_schema()
     if keys is not None:
         return _model(name, {key: (typ, ...) for key, typ in keys.items()}).model_json_schema()
     return {"default": None, **value_model(name, schema).model_json_schema()}

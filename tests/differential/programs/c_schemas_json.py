@@ -226,3 +226,14 @@ def case_optional_fields_of_a_dataclass(env):
     graph = StateGraph(Optionals).add_node("n", lambda state: {}).add_edge(START, "n").compile()
     schemas = [graph.get_input_jsonschema(), graph.get_output_jsonschema()]
     return schemas, env.error(lambda: graph.invoke({"a": "x"}))
+
+
+@dataclass
+class Counted:
+    a: str
+    r: RemainingSteps = 3
+
+
+def case_what_the_engine_fills_in_of_a_dataclass(env):
+    graph = StateGraph(Counted).add_node("n", lambda state: {}).add_edge(START, "n").compile()
+    return json_of(graph)
