@@ -38,6 +38,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 def _module_inside(package: str, name: str) -> ModuleType:
     """A module that a package which loads all of its own at once would have as an attribute."""
     whole = f"{package}.{name}"
-    if name.startswith("_") or find_spec(whole) is None:
+    is_package = "__path__" in vars(sys.modules[package])
+    if name.startswith("_") or not is_package or find_spec(whole) is None:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     return import_module(whole)
