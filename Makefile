@@ -30,8 +30,13 @@ demo: $(RUN_STAMP)  ## a real workflow: runs, is killed, goes on, asks you
 	$(BIN)/python examples/survey.py --demo
 
 # One hash seed, so that both workers collect and order the same tests, and failures replay.
+# Tests that fork by the thousand come first, in workers that have not loaded the peers: a fork
+# takes as long as its parent is large.
+PYTEST := PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
+FORKING := tests/cli tests/durability tests/proof tests/testing tests/unknown
 test: $(DEV_STAMP)  ## all tests, and the examples in docstrings and documents
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
+	$(PYTEST) $(FORKING)
+	$(PYTEST) $(FORKING:%=--ignore %)
 
 # Without mcp, which asks for a newer pydantic than plait does.
 LOWEST := $(VENV)/lowest

@@ -86,12 +86,12 @@ def do(saver: Any, care: Care, api: str) -> None:
 def test_care_that_fails_leaves_its_thread_free(
     saver: Any, care: Care, fault: Any, api: str
 ) -> None:
-    claims_left = 0
+    claims_left, graph = 0, nested(saver)
     for point in count(1):
         for thread in ("1", "copy"):
             saver.delete_thread(thread)
         for n in range(2):
-            nested(saver).invoke({"items": [n]}, {**config("1"), "metadata": {"run_id": "run"}})
+            graph.invoke({"items": [n]}, {**config("1"), "metadata": {"run_id": "run"}})
         faulty = FaultySaver(saver, at=point, fault=fault)
         try:
             do(faulty, care, api)
@@ -99,7 +99,7 @@ def test_care_that_fails_leaves_its_thread_free(
             root = saver.execute(ReadLane(care.thread, ""))
             claims_left += root is not None and root.owner is not None
             do(saver, care, api)
-            ended = nested(saver).invoke({"items": ["x"]}, config(care.thread))
+            ended = graph.invoke({"items": ["x"]}, config(care.thread))
             assert ended["items"][-1] == "b", f"request {point}"
         else:
             assert not faulty.failed, f"nobody heard of request {point}"

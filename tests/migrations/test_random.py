@@ -6,9 +6,10 @@ from random import Random
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.sim.graphs import NAMES, Spec, act, answer_to, lead, question, spec_of_seed
+from tests.sim.strategies import plays
 
 from plait import (
     END,
@@ -28,6 +29,7 @@ from .conftest import Caller
 KEYS: dict[str, Any] = {
     "log": (list[str], operator.add), "total": (int, operator.add), "x": (int,), "y": (int,),
 }  # fmt: skip
+GRAPHS = 160
 INPUT: dict[str, Any] = {"log": ["in"], "total": 1, "x": 3}
 
 
@@ -147,13 +149,13 @@ def disturbed_is_as_undisturbed(seed: int, saver: Any, way: str) -> int:
 def test_a_graph_renamed_while_it_waits_ends_as_an_undisturbed_one(way: str) -> None:
     counts: list[int] = []
 
-    @settings(max_examples=400, derandomize=True, database=None, deadline=None)
+    @plays(GRAPHS)
     @given(st.integers(0, 2**32))
     def check(seed: int) -> None:
         counts.append(disturbed_is_as_undisturbed(seed, InMemorySaver(), way))
 
     check()
-    assert sum(counts) > 200  # renames of graphs that waited
+    assert sum(counts) > GRAPHS // 2  # renames of graphs that waited
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])

@@ -25,7 +25,7 @@ from plait.prebuilt import create_react_agent
 from plait.tools import tool
 from plait.types import Command, Send, interrupt
 
-STEP = 80
+STEP = 40
 BEND = 1.15
 """How much more work as many more may be, the second time."""
 THREAD: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 10_000}

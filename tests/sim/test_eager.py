@@ -26,8 +26,8 @@ from .schedules import CONFIG, MODES, Played, check_effects
 from .schedules import _collect as collect
 from .strategies import Tally, graphs, plays
 
-GRAPHS = 60
-ORDERS = 12
+GRAPHS = 40
+ORDERS = 8
 OWN_ENOUGH = 3
 """Runs of a node after which it sends nobody any more."""
 HOPS = 4
