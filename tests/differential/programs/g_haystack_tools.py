@@ -77,6 +77,15 @@ def case_described_parameters(env):
     return create_tool_from_function(weather)
 
 
+def case_parameters_that_are_not_the_model_s(env):
+    def scale(x: int, _factor: int = 3) -> int:
+        """Scale."""
+        return x * _factor
+
+    made = create_tool_from_function(scale)
+    return made.tool_spec, made.invoke(x=2)
+
+
 def case_named_and_described(env):
     return create_tool_from_function(one, name="n", description="")
 
@@ -256,6 +265,8 @@ def case_sets_that_are_none(env):
         env.error(lambda: tools.add(add)),
         env.error(lambda: tools + 5),
         env.error(lambda: tools + add),
+        env.error(lambda: tools + ["add"]),
+        env.error(lambda: tools + [Toolset([mul])]),
     ]
 
 
