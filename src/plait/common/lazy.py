@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package (PEP 562).
+    """The `__getattr__` of a package (PEP 562), whose `dir()` has the names, too.
 
     Args:
         package: its `__name__`.
@@ -29,4 +29,6 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
+    module = sys.modules[package]
+    vars(module).setdefault("__dir__", lambda: sorted({*vars(module), *homes}))
     return load
