@@ -8,6 +8,7 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 import json
 from dataclasses import dataclass
+from threading import Event
 from typing import Annotated, Literal, Optional
 
 from haystack.components.agents import State
@@ -345,6 +346,22 @@ def case_invoker_streams(env):
     )
     ToolInvoker([add, mul], streaming_callback=heard.append).run([calls])
     return heard
+
+
+def case_results_heard_while_others_run(env):
+    heard = Event()
+
+    def quick():
+        return "quick"
+
+    def slow():
+        return heard.wait(0.3)
+
+    tools = [made(name=each.__name__, function=each, parameters={}) for each in (quick, slow)]
+    invoker = ToolInvoker(tools)
+    calls = [call("quick"), call("slow", "2")]
+    done = invoker.run(calls, streaming_callback=lambda chunk: heard.set())
+    return [message.tool_call_result.result for message in done["tool_messages"]]
 
 
 def case_invoker_written_and_back(env):
