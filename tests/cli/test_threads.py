@@ -361,10 +361,17 @@ def test_what_cannot_be_written_is_told_in_one_line(db: Path) -> None:
     assert len(ran.stderr.splitlines()) == 1
 
 
-def test_a_terminal_without_letters_of_its_own_shows_a_thread(db: Path) -> None:
+@pytest.mark.parametrize("command", ["threads show ü", "check-deploy app:graph --all"])
+def test_a_terminal_without_letters_of_its_own_shows_a_thread(db: Path, command: str) -> None:
     told("threads", "copy", "done", "ü", "--db", db)
     ran = subprocess.run(
-        [SCRIPT, "threads", "show", "ü", "--db", db], capture_output=True, timeout=120, check=False,
+        [SCRIPT, *command.split(), "--db", db],
+        cwd=HERE, capture_output=True, timeout=120, check=False,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_database_without_a_name_is_none(tmp_path: Path) -> None:
+    assert "is empty" in plait("threads", "list", "--db", "").stderr
+    assert "is a directory" in plait("threads", "list", "--db", tmp_path).stderr

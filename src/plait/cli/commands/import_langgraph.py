@@ -48,7 +48,7 @@ def command(
         report = import_langgraph(
             source,
             saver,
-            threads=threads or None,
+            threads=[*dict.fromkeys(threads)] or None,
             graph=graph,
             modules=renamed,
             dry_run=dry_run,
@@ -72,6 +72,11 @@ def _target(database: str | None, source: str, dry_run: bool, graph: Pregel | No
     """The saver to write to, unless it is a dry run: what is not there yet is made."""
     if database is None and not dry_run:
         raise ConfigError("Say where to with --db, or look first with --dry-run.")
+    if database in ("", ":memory:"):
+        raise ConfigError(
+            f"--db is {database!r}, which SQLite forgets when the command ends. Name the file that "
+            "the threads are to be in."
+        )
     if database is not None and os.path.abspath(database) == os.path.abspath(source):
         raise ConfigError(
             "--db is the file to import from. Give another one: both programs have a table named "
