@@ -48,6 +48,12 @@ def own_members(value: type[Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", MODULES)
+def test_dir_has_every_public_name(name: str) -> None:
+    module = opened(name)
+    assert {*getattr(module, "__all__", ())} <= {*dir(module)}
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
     module = opened(name)
     assert module.__doc__

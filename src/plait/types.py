@@ -495,3 +495,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # typed dicts take long to make
 
     return getattr(import_module("plait.payloads"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PAYLOADS})

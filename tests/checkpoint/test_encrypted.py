@@ -235,3 +235,25 @@ def test_a_record_of_a_version_that_encrypted_single_values_is_refused_by_name()
         envelope.unseal(at, old)
     with pytest.raises(CorruptCheckpointError, match="from_keys"):
         envelope.unseal(place("t"), envelope.seal(8, envelope.guarded(place("t"), guard), b""))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ab" * 32, "Pair 1"),
+        ("1=" + "ab" * 32 + "," + "cd" * 32, "Pair 2"),
+        ("1=" + "ab" * 31 + "zz", "Pair 1"),
+        ("=" + "ab" * 32, "Pair 1"),
+        ("1=", "Pair 1"),
+        ("", "Pair 1"),
+        ("1=" + "ab" * 32 + ",1=" + "cd" * 32, "under the id '1'"),
+    ],
+)
+def test_keys_of_the_environment_that_are_none_are_not_shown(
+    text: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAIT_AES_KEY", text)
+    with pytest.raises(ConfigError, match=says) as raised:
+        EncryptedSerializer.from_env()
+    assert "abab" not in str(raised.value)
+    assert "cdcd" not in str(raised.value)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from plait import SqliteSaver
+from plait.cli.telling import in_one_line
 from plait.stored import find_thread, list_threads, wake
 
 from .app import HERE, builder, fill
@@ -269,3 +272,106 @@ def test_commands_on_threads_do_not_load_what_only_graphs_need() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert ran.stdout == "[]\n"
+
+
+# --- odd threads, odd states, odd options --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["[/x]", "[red]x[/red]", "\x1b[31mred", "two\nlines", "ü", "'", ""]
+)
+def test_a_thread_may_have_any_name(db: Path, name: str) -> None:
+    said = told("threads", "copy", "done", name, "--db", db)
+    shown = told("threads", "show", name, "--db", db)
+    assert "\x1b" not in said + shown
+    assert "\n" not in said.removesuffix("\n")
+    assert shown.startswith(in_one_line(name))
+    assert len(json.loads(told("threads", "list", "--db", db, "--json"))) == 6
+    assert told("threads", "delete", name, name, "--yes", "--db", db) == "Deleted 1 thread.\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "as_json"),
+    [
+        ({(1, 2): 3, None: 4}, {"(1, 2)": 3, "null": 4}),
+        ([{b"a": {1}}], [{"b'a'": [1]}]),
+        ("half \ud83d", "half \ud83d"),
+        (datetime(2026, 1, 2), "datetime.datetime(2026, 1, 2, 0, 0)"),
+    ],
+)
+def test_json_shows_what_it_does_not_know(tmp_path: Path, item: Any, as_json: Any) -> None:
+    db = tmp_path / "odd.db"
+    with SqliteSaver(db) as saver:
+        runs = builder.compile(checkpointer=saver)
+        runs.invoke({"items": [item]}, {"configurable": {"thread_id": "1"}})
+    shown = json.loads(told("threads", "show", "1", "--json", "--db", db))
+    assert shown["values"]["items"][0] == as_json
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("--all --ttl 30d", "--expired"),
+        ("--expired --keep-last 1", "whole threads"),
+        ("--expired --older-than 1d", "whole threads"),
+        ("--all --older-than 99999999d", "no time"),
+        ("--expired --ttl 99999999999999999999d", "longer"),
+    ],
+)
+def test_options_that_mean_nothing_together_prune_nothing(db: Path, options: str, why: str) -> None:
+    before = db.read_bytes()
+    ran = plait("threads", "prune", *options.split(), "--db", db)
+    assert ran.returncode == 2
+    assert why in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    assert db.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("import not_installed", "line 1): ModuleNotFoundError: No module named 'not_installed'"),
+        ("\n1 / 0", "line 2): ZeroDivisionError"),
+        ("def (", "SyntaxError"),
+    ],
+)
+def test_a_module_that_fails_is_told_without_a_traceback(
+    db: Path, tmp_path: Path, source: str, why: str
+) -> None:
+    (tmp_path / "fails.py").write_text(source)
+    ran = plait("timers", "run", "fails:graph", "--app-dir", tmp_path, "--db", db)
+    assert ran.returncode == 2
+    assert why in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_path_is_no_module(db: Path) -> None:
+    ran = plait("timers", "run", "./app.py:graph", "--db", db)
+    assert (ran.returncode, "shop.graphs:support" in ran.stderr) == (2, True)
+
+
+def test_what_cannot_be_written_is_told_in_one_line(db: Path) -> None:
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [SCRIPT, "threads", "show", "done", "--db", db],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("Error: ")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["threads show ü", "check-deploy app:graph --all"])
+def test_a_terminal_without_letters_of_its_own_shows_a_thread(db: Path, command: str) -> None:
+    told("threads", "copy", "done", "ü", "--db", db)
+    ran = subprocess.run(
+        [SCRIPT, *command.split(), "--db", db],
+        cwd=HERE, capture_output=True, timeout=120, check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_database_without_a_name_is_none(tmp_path: Path) -> None:
+    assert "is empty" in plait("threads", "list", "--db", "").stderr
+    assert "is a directory" in plait("threads", "list", "--db", tmp_path).stderr

@@ -323,6 +323,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_haystack_messages::lists_of_parts_in_openai_format": "Lists of parts in OpenAI's form",
     "g_haystack_state::classes_that_nothing_names": "Names in serialized components",
     "g_haystack_tools::a_source_that_is_written_and_read": "Serialized sources of texts",
+    "g_haystack_tools::results_heard_while_others_run": "Results of tools in a stream",
     "g_mw_context::an_emulator_without_a_model": "Options of middleware",
     "g_mw_context::an_unknown_method_of_counting": "Options of middleware",
     "g_mw_files::what_ripgrep_leaves_out": "Searches by ripgrep",

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, TypedDict
 import langchain_core.language_models.fake_chat_models as lc
 import langchain_core.messages as lc_messages
 import pytest
+from pydantic import Field
 
 from plait.callbacks import BaseCallbackHandler
 from plait.chat_models.fake import FakeListChatModel, ScriptedChatModel
@@ -17,8 +18,11 @@ from plait.haystack import (
     Agent,
     ChatMessage,
     PipelineRuntimeError,
+    State,
     Tool,
+    ToolCall,
     ToolInvocationError,
+    ToolInvoker,
     Toolset,
     create_tool_from_function,
     merge_lists,
@@ -346,3 +350,29 @@ def test_sets_of_tools_are_warmed_up_once():
 def test_what_is_no_function_is_no_tool_and_the_way_out_is_told(thing):
     with pytest.raises(ToolDefinitionError, match="Wrap what it calls in a def"):
         create_tool_from_function(thing, name="thing")
+
+
+def test_a_parameter_is_described_by_a_field_of_pydantic_s():
+    def look(city: Annotated[str, Field(description="the city", min_length=1)]) -> str:
+        "Look."
+        return city
+
+    shown = create_tool_from_function(look).parameters["properties"]["city"]
+    assert shown == {"description": "the city", "minLength": 1, "type": "string"}
+
+
+def test_what_is_no_tool_is_in_no_set():
+    with pytest.raises(ToolDefinitionError, match="got 'add'"):
+        Toolset(["add"])
+
+
+def test_the_state_fills_parameters_in_their_order():
+    def show(x: int, a: int, m: int) -> None:
+        raise ValueError("no")
+
+    schema = {key: {"type": int} for key in "amx"}
+    state = State(schema, {"a": 1, "m": 2, "x": 3})
+    invoker = ToolInvoker([create_tool_from_function(show)], raise_on_failure=False)
+    call = ChatMessage.from_assistant(tool_calls=[ToolCall("show", {})])
+    told = invoker.run([call], state)["tool_messages"][0].tool_call_result.result
+    assert "{'x': 3, 'a': 1, 'm': 2}" in told

@@ -442,3 +442,22 @@ def test_the_command_imports_tells_and_says_by_its_exit_code_how_it_went(
     assert "1 answer" in listed
     assert plait("import-langgraph", source, "--db", source).returncode == 2
     assert plait("import-langgraph", source).returncode == 2
+
+
+@pytest.mark.parametrize("target", ["", ":memory:"])
+def test_the_command_imports_into_no_database_that_is_gone_at_its_end(
+    source: Path, target: str
+) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    ran = plait("import-langgraph", source, "--db", target)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "forgets" in ran.stderr
+
+
+def test_the_command_counts_a_thread_that_is_named_twice_once(source: Path, tmp_path: Path) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    twice = ("--thread", "t", "--thread", "t")
+    done = plait("import-langgraph", source, "--db", tmp_path / "plait.db", *twice)
+    assert "1 of 1 threads imported" in done.stdout

@@ -366,13 +366,17 @@ def test_what_cannot_be_a_module_is_refused():
         QueryPipeline(modules={"a": InputComponent})
     with pytest.raises(InvalidNodeError, match="runnable or a function"):
         QueryPipeline(modules={"a": 5})
-    for name in ("", "a.b", "a:b", "__start__"):
+    for name in ("", "a.b", "a:b", "__start__", 1, None):
         with pytest.raises(InvalidGraphError, match="cannot be the name"):
             QueryPipeline(modules={name: len})
     with pytest.raises(InvalidGraphError, match="already in the pipeline"):
         QueryPipeline(modules={"a": len}).add("a", len)
     with pytest.raises(InvalidGraphError, match="empty"):
         QueryPipeline().run("x")
+    with pytest.raises(InvalidGraphError, match="add_chain"):
+        QueryPipeline(modules=[len])
+    with pytest.raises(InvalidGraphError, match="Link"):
+        QueryPipeline(modules={"a": len}, links=[("a", "a")])
 
 
 def test_a_summarizer_without_a_model_says_where_one_can_come_from():

@@ -186,10 +186,13 @@ def _existing(database: str) -> Path:
             f"--db takes the file of a SqliteSaver, or a URL that begins with {POSTGRES[1]}, not "
             f"with {database.partition('://')[0]}://."
         )
+    if not database:
+        raise ConfigError("--db is empty. It takes the file of SqliteSaver, or a Postgres URL.")
     path = Path(database)
     if not path.is_file():
+        told = "{!r} is a directory" if path.is_dir() else "There is no database {!r}"
         raise ConfigError(
-            f"There is no database {str(path)!r}. --db takes the file of SqliteSaver, or the URL "
-            "of a Postgres database."
+            f"{told.format(str(path))}. --db takes the file of SqliteSaver, or the URL of a "
+            "Postgres database."
         )
     return path.resolve()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from errno import EPIPE
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -39,6 +40,11 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (GraphError, RunError, StorageError) as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(FAILED)
+        except OSError as error:  # what was told cannot be written, say
+            if error.errno == EPIPE:  # nobody reads on: click's to end
+                raise
             click.echo(f"Error: {error}", err=True)
             sys.exit(FAILED)
 

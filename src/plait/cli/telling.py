@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import click
 from rich.cells import cell_len
@@ -19,11 +19,14 @@ from plait.timers import moment_of
 EVERY = 5.0
 """Seconds between two lines about long work, where no terminal shows it."""
 
+_KEYS = (str, int, float, bool, type(None))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a pair: no encoding can write it, and JSON escapes it as Python does."""
 
-def console() -> Console:
-    """Where people read: lines are not cut where the output is no terminal."""
-    width = None if sys.stdout.isatty() else 500
-    return Console(soft_wrap=True, highlight=False, width=width)
+
+def line(text: str = "") -> None:
+    """Print a line for people."""
+    click.echo(in_one_line(text))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[str] = ()) -> None:
@@ -32,20 +35,20 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[
     Its lines are made here: rich's tables take half a millisecond a row, a minute for the threads
     of a large database.
     """
-    cells = [[_in_one_line(str(cell)) for cell in row] for row in rows]
+    cells = [[in_one_line(str(cell)) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
     rights = [name in numbers for name in head]
 
-    def line(row: Sequence[str]) -> str:
+    def joined(row: Sequence[str]) -> str:
         padded: list[str] = []
         for text, width, right in zip(row, widths, rights, strict=True):
             space = " " * (width - _width(text))
             padded.append(space + text if right else text + space)
         return "  ".join(padded).rstrip()
 
-    click.secho(line(head), bold=True)
+    click.secho(joined(head), bold=True)
     for row in cells:
-        click.echo(line(row))
+        click.echo(joined(row))
 
 
 def _width(text: str) -> int:
@@ -53,7 +56,7 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
-def _in_one_line(text: str) -> str:
+def in_one_line(text: str) -> str:
     """A text in which line breaks, and what a terminal would obey, are escaped."""
     if text.isprintable():
         return text
@@ -62,7 +65,22 @@ def _in_one_line(text: str) -> str:
 
 def tell_json(data: Any) -> None:
     """Print data as JSON; what JSON does not know is told as Python shows it."""
-    click.echo(json.dumps(data, indent=2, default=as_plain, ensure_ascii=False))
+    told = json.dumps(_keyed(data), indent=2, default=_plain, ensure_ascii=False)
+    click.echo(_SURROGATE.sub(lambda found: ascii(found[0])[1:-1], told))
+
+
+def _plain(value: Any) -> Any:
+    return _keyed(as_plain(value))
+
+
+def _keyed(value: Any) -> Any:
+    """Data whose dicts have the keys that JSON knows."""
+    if isinstance(value, dict):
+        pairs = cast("dict[Any, Any]", value).items()
+        return {key if isinstance(key, _KEYS) else repr(key): _keyed(each) for key, each in pairs}
+    if isinstance(value, (list, tuple)):
+        return [_keyed(each) for each in cast("Sequence[Any]", value)]
+    return value
 
 
 def as_plain(value: Any) -> Any:
@@ -125,7 +143,7 @@ def far(at: Progress) -> str:
     """
     total = "" if at.total is None else f" of {at.total}"
     records = f": {at.records:,} records" if at.records else ""
-    return f"{at.done}{total} ({_in_one_line(at.thread_id)}{records})"
+    return f"{at.done}{total} ({in_one_line(at.thread_id)}{records})"
 
 
 def _logging(what: str) -> Callable[[Progress], None]:
@@ -140,4 +158,14 @@ def _logging(what: str) -> Callable[[Progress], None]:
     return tell
 
 
-__all__ = ["as_plain", "console", "far", "progress", "size_of", "table", "tell_json", "time_of"]
+__all__ = [
+    "as_plain",
+    "far",
+    "in_one_line",
+    "line",
+    "progress",
+    "size_of",
+    "table",
+    "tell_json",
+    "time_of",
+]

@@ -11,7 +11,8 @@ from typing import Any
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package (PEP 562): its names, and the modules inside it.
+    """The `__getattr__` of a package (PEP 562): its names, which its `dir()` has, too, and the
+    modules inside it.
 
     Args:
         package: its `__name__`.
@@ -32,6 +33,8 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
+    module = sys.modules[package]
+    vars(module).setdefault("__dir__", lambda: sorted({*vars(module), *homes}))
     return load
 
 

@@ -90,9 +90,9 @@ class ComponentTool(Tool):
             warm_up()
             self._is_warm = True
 
-    def parameter_names(self) -> frozenset[str]:
-        """The parameters of the component's `run`."""
-        return frozenset(signature(self.component.run).parameters) | frozenset(self._inputs)
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters of the component's `run`, and its inputs."""
+        return tuple(dict.fromkeys([*signature(self.component.run).parameters, *self._inputs]))
 
     def _run(self, **given: Any) -> Any:
         made = {

@@ -27,7 +27,8 @@ def create_tool_from_function(
     """A tool of a function, whose parameters all have a type.
 
     Args:
-        function: The function. A text in `Annotated[type, text]` describes the parameter.
+        function: The function. A text in `Annotated[type, text]` describes the parameter; those
+            whose names begin with an underscore are not the model's.
         name: By default the function's.
         description: By default the docstring.
         inputs_from_state: Keys of the state to the parameters that they fill; the model does not
@@ -121,7 +122,7 @@ def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
             f"Failed to create JSON schema for function {function.__name__!r}. {error}"
         ) from error
     for name, parameter in signature(function).parameters.items():
-        if name in filled:
+        if name in filled or name.startswith("_"):  # of the function's own: no model gives it
             continue
         if parameter.annotation is Parameter.empty:
             raise ToolDefinitionError(
@@ -129,7 +130,11 @@ def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
                 "Models are told the type of each argument: annotate it."
             )
         default = ... if parameter.default is Parameter.empty else parameter.default
-        fields[name] = (hints[name], Field(default=default, description=string_mark(hints[name])))
+        mark = string_mark(hints[name])
+        said: Any = (
+            {} if mark is None else {"description": mark}
+        )  # pydantic's Field may say it, too
+        fields[name] = (hints[name], Field(default=default, **said))
     try:
         schema = create_model(function.__name__, **fields).model_json_schema()
     except (PydanticUserError, TypeError) as error:

@@ -103,8 +103,8 @@ class Tool:
             self.name,
         )
 
-    def parameter_names(self) -> frozenset[str]:
-        """The parameters of the function."""
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters of the function, in their order."""
         function: Any = self.function
         known = _parameters if isinstance(function, Hashable) else _parameters.__wrapped__
         return known(function)
@@ -132,11 +132,11 @@ class Tool:
 
 
 @lru_cache(maxsize=1024)
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     try:
-        return frozenset(signature(function).parameters)
+        return tuple(signature(function).parameters)
     except ValueError:  # a builtin that does not say what it takes
-        return frozenset()
+        return ()
 
 
 def _check_parameters(name: str, parameters: Any) -> None:
@@ -278,11 +278,18 @@ ToolsType: TypeAlias = Sequence[Tool | Toolset] | Toolset
 
 
 def check_names(tools: Iterable[Tool]) -> None:
-    """Check that no two tools have the same name.
+    """Check that these are tools, and no two have the same name.
 
     Raises:
-        ToolDefinitionError: Two have.
+        ToolDefinitionError: Something is no tool, or two have the same name.
     """
+    tools = list(tools)
+    for one in tools:
+        if not isinstance(cast("Any", one), Tool):
+            raise ToolDefinitionError(
+                f"Expected tools, each a Tool, and got {one!r:.100}. The tools of a Toolset are "
+                "added to another with +."
+            )
     names = [tool.name for tool in tools]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ToolDefinitionError(f"Duplicate tool names found: {twice}")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from plait.errors import InvalidValueError
+from plait.errors import InvalidGraphError, InvalidValueError
 from plait.pipeline.building import Blueprint
 from plait.pipeline.calls import Calls
 from plait.pipeline.components import OUTPUT, InputComponent, InputKeys, OutputKeys
@@ -134,9 +134,14 @@ class QueryPipeline(Runnable[Any, Any]):
         takes `input`. All but components give `output`.
 
         Raises:
-            InvalidGraphError: a name is taken or cannot be a name.
+            InvalidGraphError: a name is taken or cannot be a name, or these are no names.
             InvalidNodeError: a module is none of these.
         """
+        if not isinstance(cast("Any", modules), Mapping):
+            raise InvalidGraphError(
+                f"Modules have names, {{name: module}}, and these have none: {modules!r:.100}. "
+                "Those that follow each other are a chain: add_chain([...])."
+            )
         for name, module in modules.items():
             self.add(name, module)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from plait.errors import InvalidGraphError, UnknownNodeError, nearest
 from plait.pipeline.components import InputComponent, InputKeys, QueryComponent
@@ -77,10 +77,11 @@ class Wiring:
         """
         if name in self.modules:
             raise InvalidGraphError(f"Module {name!r} is already in the pipeline.")
-        if not name or any(char in name for char in ".|:") or name.startswith("__"):
+        is_text = isinstance(cast("Any", name), str)
+        if not is_text or not name or any(c in name for c in ".|:") or name.startswith("__"):
             raise InvalidGraphError(
-                f"{name!r} cannot be the name of a module: it must not be empty, start with '__' "
-                "or contain '.', '|' or ':'."
+                f"{name!r} cannot be the name of a module: it must be a text, not be empty, start "
+                "with '__' or contain '.', '|' or ':'."
             )
         self.modules[name] = component
 
@@ -91,9 +92,11 @@ class Wiring:
 
         Raises:
             UnknownNodeError: a module is not there.
-            InvalidGraphError: a key is unknown or cannot be found, the input has a link already,
-                the link closes a circle, or its functions are none.
+            InvalidGraphError: it is no link, a key is unknown or cannot be found, the input has a
+                link already, the link closes a circle, or its functions are none.
         """
+        if not isinstance(cast("Any", link), Link):
+            raise InvalidGraphError(f"A link is a Link(src, dest, ...), not {link!r:.100}.")
         for name in (link.src, link.dest):
             if name not in self.modules:
                 raise UnknownNodeError(

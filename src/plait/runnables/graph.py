@@ -36,3 +36,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(plait.drawing, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,6 +8,7 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 import json
 from dataclasses import dataclass
+from threading import Event
 from typing import Annotated, Literal, Optional
 
 from haystack.components.agents import State
@@ -75,6 +76,15 @@ def case_described_parameters(env):
         Longer."""
 
     return create_tool_from_function(weather)
+
+
+def case_parameters_that_are_not_the_model_s(env):
+    def scale(x: int, _factor: int = 3) -> int:
+        """Scale."""
+        return x * _factor
+
+    made = create_tool_from_function(scale)
+    return made.tool_spec, made.invoke(x=2)
 
 
 def case_named_and_described(env):
@@ -256,6 +266,8 @@ def case_sets_that_are_none(env):
         env.error(lambda: tools.add(add)),
         env.error(lambda: tools + 5),
         env.error(lambda: tools + add),
+        env.error(lambda: tools + ["add"]),
+        env.error(lambda: tools + [Toolset([mul])]),
     ]
 
 
@@ -334,6 +346,22 @@ def case_invoker_streams(env):
     )
     ToolInvoker([add, mul], streaming_callback=heard.append).run([calls])
     return heard
+
+
+def case_results_heard_while_others_run(env):
+    heard = Event()
+
+    def quick():
+        return "quick"
+
+    def slow():
+        return heard.wait(0.3)
+
+    tools = [made(name=each.__name__, function=each, parameters={}) for each in (quick, slow)]
+    invoker = ToolInvoker(tools)
+    calls = [call("quick"), call("slow", "2")]
+    done = invoker.run(calls, streaming_callback=lambda chunk: heard.set())
+    return [message.tool_call_result.result for message in done["tool_messages"]]
 
 
 def case_invoker_written_and_back(env):

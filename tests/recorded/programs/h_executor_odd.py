@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_classic.agents import (
     AgentExecutor,
+    BaseSingleActionAgent,
     Tool,
     create_json_chat_agent,
     create_react_agent,
@@ -426,3 +427,64 @@ def case_printed_errors(env):
         handle_parsing_errors="Mend it",
     )
     return printed(lambda: ex.invoke({"input": "x"})).replace("\n", "|")[-60:]
+
+
+class Ready(BaseSingleActionAgent):
+    """Has an answer at once."""
+
+    @property
+    def input_keys(self):
+        return ["input"]
+
+    def plan(self, intermediate_steps, callbacks=None, **kwargs):
+        return AgentFinish({"output": kwargs["input"] + "!"}, "")
+
+    async def aplan(self, intermediate_steps, callbacks=None, **kwargs):
+        return self.plan(intermediate_steps, **kwargs)
+
+
+def case_older_calls(env):
+    ex = AgentExecutor(agent=Ready(), tools=TOOLS)
+    more = AgentExecutor(agent=Ready(), tools=TOOLS, return_intermediate_steps=True)
+    return [
+        ex.run("x"),
+        ex.run({"input": "x"}),
+        ex.run(input="x"),
+        ex("x"),
+        ex({"input": "x"}, return_only_outputs=True, tags=["t"], run_name="n"),
+        sorted(ex("x", include_run_info=True)),
+        ex.apply([{"input": "x"}, {"input": "y"}]),
+        more("x"),
+        env.error(lambda: ex.run()),
+        env.error(lambda: ex.run("x", "y")),
+        env.error(lambda: ex.run("x", input="y")),
+        env.error(lambda: ex({"other": "x"})),
+        env.error(lambda: more.run("x")),
+        env.error(lambda: calling(model_of("fine")).run("x")),
+    ]
+
+
+async def case_older_calls_async(env):
+    ex = AgentExecutor(agent=Ready(), tools=TOOLS)
+    return await ex.arun("x"), await ex.arun(input="x"), await ex.acall("x", True)
+
+
+def case_a_tuple_of_actions(env):
+    def decide(given):
+        if given["intermediate_steps"]:
+            return AgentFinish({"output": "done"}, "")
+        return AgentAction("search", "a", ""), AgentAction("search", "b", "")
+
+    class Mine(RunnableLambda):
+        @property
+        def OutputType(self):
+            return list[AgentAction] | AgentFinish
+
+    ex = AgentExecutor(agent=Mine(decide), tools=TOOLS, return_intermediate_steps=True)
+    return ex.invoke({"input": "x"})
+
+
+def case_a_tool_call_named_as_the_tool_of_errors(env):
+    ex = calling(model_of(ai(call("_Exception", x=1)), "fine"), return_intermediate_steps=True)
+    given = ex.invoke({"input": "x"})
+    return given["output"], given["intermediate_steps"][0][1]

@@ -249,7 +249,8 @@ def decided(decision: Any) -> list[AgentAction] | AgentFinish:
     Raises:
         InvalidValueError: It is no decision.
     """
-    items: list[Any] = cast("list[Any]", decision) if isinstance(decision, list) else [decision]
+    several = isinstance(decision, list) or type(decision) is tuple
+    items: list[Any] = [*cast("Any", decision)] if several else [decision]
     own = [_own(one) for one in items]
     if own and isinstance(own[0], AgentFinish):
         return own[0]

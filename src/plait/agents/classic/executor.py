@@ -3,15 +3,14 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
-from uuid import uuid4
 
 from plait.agents.classic.base import BasePlanner, as_agent
+from plait.agents.classic.calls import OlderCalls, new_run
 from plait.agents.classic.memory import Memory
 from plait.agents.classic.nodes import Step, executor_graph, fresh
 from plait.agents.classic.options import fitted
 from plait.agents.classic.telling import INTERMEDIATE_STEP, News, Progress
 from plait.callbacks import has_listeners
-from plait.chat_models.results import RunInfo
 from plait.common.closing import aclose
 from plait.errors import (
     ConfigError,
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 Shape: TypeAlias = Callable[[Progress, News], list[AddableDict]]
 
-RUN_KEY = "__run"
-"""Under which an output says which run gave it."""
 _INNER = "steps"
 """What the run of the graph inside is called: whoever listens for the executor by its name hears of
 each of its runs once."""
@@ -44,7 +41,7 @@ _ENOUGH = 1 << 30
 """Super-steps for an agent that is asked as often as it likes."""
 
 
-class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
+class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
     """The older loop around an agent, as a face of plait's graphs.
 
     Behind it is the compiled graph `graph`: a node that asks the agent, and a node that runs one
@@ -301,9 +298,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         """
 
         def config() -> tuple[RunnableConfig, dict[str, Any]]:
-            run_id = uuid4()
-            more = {RUN_KEY: RunInfo(run_id=run_id)} if include_run_info else {}
-            return {"callbacks": callbacks, "run_id": run_id}, more
+            return new_run(include_run_info, callbacks=callbacks)
 
         return StepIterator(self, inputs, config)
 

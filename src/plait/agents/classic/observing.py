@@ -130,7 +130,7 @@ class ObservingToolNode:
         if request.tool is not None:
             return execute(request)
         call = request.tool_call
-        if call["name"] == EXCEPTION_TOOL:
+        if call["name"] == EXCEPTION_TOOL and TEXT_ARGUMENT in call["args"]:
             return execute(replace(request, tool=ObservedTool(self._exception)))
         names = list(self.tools_by_name)
         args = {"requested_tool_name": call["name"], "available_tool_names": names}

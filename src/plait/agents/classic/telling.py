@@ -90,7 +90,11 @@ class News:
     @property
     def told_actions(self) -> list[AgentAction]:
         """The actions that the agent itself chose."""
-        return [one for one in self.actions if one.tool != EXCEPTION_TOOL]
+        return [
+            one
+            for one in self.actions
+            if one.tool != EXCEPTION_TOOL or isinstance(one.tool_input, dict)
+        ]
 
 
 __all__ = ["INTERMEDIATE_STEP", "News", "Progress"]

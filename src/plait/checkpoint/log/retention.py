@@ -68,7 +68,12 @@ def moment(given: str | datetime | timedelta) -> datetime:
         ConfigError: it is none.
     """
     if isinstance(given, timedelta):
-        return datetime.now(UTC) - given
+        try:
+            return datetime.now(UTC) - given
+        except OverflowError:
+            raise ConfigError(
+                f"There was no time {given.days} days ago: give a later one."
+            ) from None
     if isinstance(given, str):
         try:
             given = datetime.fromisoformat(given)

@@ -211,14 +211,23 @@ class EncryptedSerializer:
                 raise ConfigError(f"Set {ENVIRONMENT}, such as 1={'00' * 4}... (64 hex digits).")
             return cls.from_keys({"1": raw.encode()}, serde)
         keys: dict[str, bytes] = {}
-        for pair in text.split(","):
-            id, equals, digits = pair.strip().partition("=")
+        for place, pair in enumerate(text.split(","), 1):
+            id, _, digits = pair.strip().partition("=")
             try:
-                keys[id] = bytes.fromhex(digits)
+                key = bytes.fromhex(digits)
             except ValueError:
-                equals = ""
-            if not equals:
-                raise ConfigError(f"{ENVIRONMENT} holds id=hex pairs; {id!r} is not one.")
+                key = b""
+            if not (id and key):  # not shown: there may be a key in it
+                raise ConfigError(
+                    f"{ENVIRONMENT} holds id=hex pairs, separated by commas, such as "
+                    f"1={'00' * 4}... (64 hex digits). Pair {place} is not one."
+                )
+            if id in keys:
+                raise ConfigError(
+                    f"{ENVIRONMENT} holds two keys under the id {id!r}. Give each its own: what "
+                    "the other has encrypted could not be read."
+                )
+            keys[id] = key
         return cls.from_keys(keys, serde)
 
     @classmethod

@@ -8,12 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from plait.cli.database import open_to_read
 from plait.cli.target import load_graph
-from plait.cli.telling import progress
+from plait.cli.telling import in_one_line, line, progress
 from plait.deploy import DeployReport, ThreadReport, Verdict, check
 
 COLORS: dict[Verdict, str] = {"resumes": "green", "migrates": "yellow", "breaks": "red"}
@@ -40,7 +38,7 @@ def command(
     if as_json:
         click.echo(json.dumps(as_data(report), indent=2))
     else:
-        tell(report, Console(soft_wrap=True, highlight=False), every)
+        tell(report, every)
     if not report.ok or (strict and any(thread.loses for thread in report.threads)):
         sys.exit(1)
 
@@ -56,30 +54,29 @@ def as_data(report: DeployReport) -> dict[str, Any]:
     }
 
 
-def tell(report: DeployReport, console: Console, every: bool) -> None:
+def tell(report: DeployReport, every: bool) -> None:
     """Print a report for people: what breaks comes last, next to the sums."""
     shown: list[Verdict] = ["resumes", "migrates", "breaks"] if every else ["migrates", "breaks"]
     for verdict in shown:
         for thread in report.of(verdict):
-            tell_thread(thread, console)
+            tell_thread(thread)
     sums = ", ".join(f"{len(report.of(verdict))} {_verb(verdict, report)}" for verdict in COLORS)
     number = len(report.threads)
-    console.print(Text(f"{number} thread{'' if number == 1 else 's'}: {sums}"))
+    line(f"{number} thread{'' if number == 1 else 's'}: {sums}")
 
 
 def _verb(verdict: Verdict, report: DeployReport) -> str:
     return verdict if len(report.of(verdict)) == 1 else verdict.removesuffix("s")
 
 
-def tell_thread(thread: ThreadReport, console: Console) -> None:
+def tell_thread(thread: ThreadReport) -> None:
     """Print one thread with its findings."""
-    line = Text(thread.verdict, COLORS[thread.verdict])
-    line.append(f" {thread.thread_id}", "bold")
-    line.append(f" ({_standing(thread)})")
-    console.print(line)
+    verdict = click.style(thread.verdict, fg=COLORS[thread.verdict])
+    name = click.style(in_one_line(thread.thread_id), bold=True)
+    click.echo(f"{verdict} {name} ({in_one_line(_standing(thread))})")
     for finding in thread.findings:
         inside = f" [in {finding.ns}]" if finding.ns else ""
-        console.print(Text(f"  {finding.effect}: {finding.what}{inside}"))
+        line(f"  {finding.effect}: {finding.what}{inside}")
 
 
 def _standing(thread: ThreadReport) -> str:

@@ -12,7 +12,7 @@ import click
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.cli.database import POSTGRES, open_to_write, serde_of
 from plait.cli.target import load_graph
-from plait.cli.telling import console, progress, size_of, table, tell_json
+from plait.cli.telling import line, progress, size_of, table, tell_json
 from plait.errors import ConfigError
 from plait.importing import ImportReport, import_langgraph
 from plait.pregel.main import Pregel
@@ -48,7 +48,7 @@ def command(
         report = import_langgraph(
             source,
             saver,
-            threads=threads or None,
+            threads=[*dict.fromkeys(threads)] or None,
             graph=graph,
             modules=renamed,
             dry_run=dry_run,
@@ -72,6 +72,11 @@ def _target(database: str | None, source: str, dry_run: bool, graph: Pregel | No
     """The saver to write to, unless it is a dry run: what is not there yet is made."""
     if database is None and not dry_run:
         raise ConfigError("Say where to with --db, or look first with --dry-run.")
+    if database in ("", ":memory:"):
+        raise ConfigError(
+            f"--db is {database!r}, which SQLite forgets when the command ends. Name the file that "
+            "the threads are to be in."
+        )
     if database is not None and os.path.abspath(database) == os.path.abspath(source):
         raise ConfigError(
             "--db is the file to import from. Give another one: both programs have a table named "
@@ -115,18 +120,17 @@ def _tell(report: ImportReport) -> None:
         ],
         ("checkpoints", "rows", "bytes", "rows here", "bytes here"),
     )  # fmt: skip
-    out = console()
     for each in report.threads:
         if each.problem:
-            out.print(f"{each.thread_id}: {each.problem}", markup=False)
+            line(f"{each.thread_id}: {each.problem}")
         for note in each.notes:
-            out.print(f"{each.thread_id}: {note}", markup=False)
+            line(f"{each.thread_id}: {note}")
     before, after = report.before, report.after
     done = len(report.of("imported"))
     would = "would be " if report.dry_run else ""
-    out.print(f"{done} of {len(report.threads)} threads {would}imported")
+    line(f"{done} of {len(report.threads)} threads {would}imported")
     if after.rows:
-        out.print(
+        line(
             f"{before.rows} rows and {size_of(before.bytes)} there, {after.rows} rows and "
             f"{size_of(after.bytes)} here"
         )

@@ -15,7 +15,7 @@ from plait.checkpoint.log.progress import Progress
 from plait.checkpoint.log.retention import moment
 from plait.checkpoint.log.session import LogSession
 from plait.cli.database import database_options, open_to_read, open_to_write
-from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
+from plait.cli.telling import in_one_line, line, progress, size_of, table, tell_json, time_of
 from plait.engine.records import snapshot_of
 from plait.errors import ConfigError
 from plait.stored import StoredThread, find_thread, list_thread_ids, list_threads
@@ -61,7 +61,11 @@ def list_command(database: str, graph: Pregel | None, as_json: bool) -> None:
         return
     head = ("thread", "updated", "step", "next", "waits for")
     table(head, [(t.thread_id, t.updated, _step(t), _next(t), _waits(t)) for t in threads])
-    console().print(f"{len(threads)} thread{'' if len(threads) == 1 else 's'}")
+    line(_counted(len(threads)))
+
+
+def _counted(number: int) -> str:
+    return f"{number} thread{'' if number == 1 else 's'}"
 
 
 def as_data(thread: StoredThread) -> dict[str, Any]:
@@ -112,13 +116,18 @@ def show_command(thread_id: str, database: str, graph: Pregel | None, as_json: b
     if as_json:
         tell_json({**as_data(thread), "values": values})
         return
-    out = console()
-    out.print(f"{thread.thread_id}  checkpoint {thread.checkpoint_id}  {thread.updated}")
-    out.print(f"next: {_next(thread)}", markup=False)
+    line(f"{thread.thread_id}  checkpoint {thread.checkpoint_id}  {thread.updated}")
+    line(f"next: {_next(thread)}")
     for question in thread.questions:
-        out.print(f"waits for {question.id}: {question.value!r}", markup=False)
+        _show(f"waits for {question.id}: {question.value!r}")
     for key, value in values.items():
-        out.print(f"{key} = {value!r}", markup=False)
+        _show(f"{key} = {value!r}")
+
+
+def _show(text: str) -> None:
+    """Print what may have several lines, such as the repr of a table."""
+    for part in text.splitlines():
+        line(part)
 
 
 def _session(saver: Any, thread_id: str, graph: Pregel | None) -> LogSession:
@@ -198,8 +207,8 @@ def du_command(thread_id: str | None, database: str, graph: Pregel | None, as_js
         return
     for what, each in told.items():
         table((what, "bytes"), [(n, size_of(b)) for n, b in each.most_common()], ["bytes"])
-        console().print()
-    console().print(f"total {size_of(sum(threads.values()))}")
+        line()
+    line(f"total {size_of(sum(threads.values()))}")
 
 
 def _amid(tell: Callable[[Progress], None], at: Progress, inside: Progress) -> None:
@@ -232,17 +241,27 @@ def prune_command(
     """
     if sum((bool(thread_ids), every, expired)) != 1:
         raise ConfigError("Name the threads to prune, or give --all, or --expired.")
+    if expired and (keep_last is not None or older_than is not None):
+        raise ConfigError(
+            "--expired deletes whole threads: --keep-last and --older-than are for the checkpoints "
+            "of those named, or of --all."
+        )
+    if ttl is not None and not expired:
+        raise ConfigError(
+            "--ttl says when threads expire: give --expired, which deletes those that have. For "
+            "old checkpoints there is --older-than."
+        )
     with open_to_write(database, graph) as saver:
         if expired:
             done = _sweep(saver, graph, None if ttl is None else _age(ttl).total_seconds())
         else:
-            names = [*(list_thread_ids(saver) if every else thread_ids)]
+            names = [*(list_thread_ids(saver) if every else dict.fromkeys(thread_ids))]
             for name in thread_ids:
                 find_thread(saver, name, graph)
             when = None if older_than is None else _when(older_than)
             with progress("pruning") as tell:
                 saver.prune(names, keep_last=keep_last, older_than=when, progress=tell)
-            done = f"Pruned {len(names)} thread{'' if len(names) == 1 else 's'}."
+            done = f"Pruned {_counted(len(names))}."
     click.echo(done)
 
 
@@ -265,7 +284,10 @@ def _age(text: str) -> timedelta:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
     if found is None:
         raise ConfigError(f"{text!r} is no age. Give a number and a unit: 90s, 15m, 12h, 30d, 4w.")
-    return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+    try:
+        return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+    except OverflowError:
+        raise ConfigError(f"{text!r} is longer than time itself: give a shorter age.") from None
 
 
 def _when(text: str) -> datetime:
@@ -285,7 +307,7 @@ def copy_command(source: str, target: str, database: str, graph: Pregel | None) 
     """Copy thread SOURCE, with its whole history, to a new thread TARGET."""
     with open_to_write(database, graph) as saver, progress("copying") as tell:
         saver.copy_thread(source, target, progress=tell)
-    click.echo(f"Copied {source} to {target}.")
+    line(f"Copied {source} to {target}.")
 
 
 @command.command("delete")
@@ -296,13 +318,14 @@ def delete_command(
     thread_ids: tuple[str, ...], database: str, graph: Pregel | None, yes: bool
 ) -> None:
     """Delete threads with all that is kept of them."""
+    names = [*dict.fromkeys(thread_ids)]
     with open_to_write(database, graph) as saver:
-        for thread_id in thread_ids:
-            find_thread(saver, thread_id, graph)
+        for name in names:
+            find_thread(saver, name, graph)
         if not yes:
-            click.confirm(f"Delete {', '.join(thread_ids)} for good?", abort=True)
+            click.confirm(f"Delete {in_one_line(', '.join(names))} for good?", abort=True)
         with progress("deleting") as tell:
-            for done, thread_id in enumerate(thread_ids, 1):
-                saver.delete_thread(thread_id)
-                tell(Progress(thread_id, done, len(thread_ids)))
-    click.echo(f"Deleted {len(thread_ids)} thread{'' if len(thread_ids) == 1 else 's'}.")
+            for done, name in enumerate(names, 1):
+                saver.delete_thread(name)
+                tell(Progress(name, done, len(names)))
+    line(f"Deleted {_counted(len(names))}.")

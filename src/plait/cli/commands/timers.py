@@ -13,7 +13,7 @@ import click
 from plait.cli.database import database_options, open_to_read, open_to_write
 from plait.cli.group import FAILED
 from plait.cli.target import load_graph
-from plait.cli.telling import table, tell_json, time_of
+from plait.cli.telling import in_one_line, table, tell_json, time_of
 from plait.errors import StorageError, ThreadBusyError
 from plait.pregel.main import Pregel
 from plait.stored import alist_threads, awake, list_threads
@@ -43,7 +43,7 @@ def list_command(database: str, graph: Pregel | None, as_json: bool) -> None:
         table(("due", "thread", "next"), [(time_of(d), t, n) for d, t, n in waits])
     unread = [each for each in threads if each.error is not None]
     for each in unread:
-        click.echo(f"{each.thread_id}: unreadable: {each.problem}", err=True)
+        click.echo(f"{in_one_line(each.thread_id)}: unreadable: {each.problem}", err=True)
     if unread:
         sys.exit(FAILED)
 
@@ -76,19 +76,19 @@ async def _run(graph: Any, every: float | None) -> int:
         failed, found = 0, False
         told, before = {}, told  # threads that cannot be read are met again each time
         async for woken in awake(graph):
-            found = True
+            found, name = True, in_one_line(woken.thread_id)
             if isinstance(woken.error, ThreadBusyError):
-                click.echo(f"{woken.thread_id}: in use, left to its run")
+                click.echo(f"{name}: in use, left to its run")
             elif isinstance(woken.error, StorageError):
                 failed += 1
                 why = told[woken.thread_id] = str(woken.error)
                 if before.get(woken.thread_id) != why:
-                    click.echo(f"{woken.thread_id}: cannot go on: {why}", err=True)
+                    click.echo(f"{name}: cannot go on: {why}", err=True)
             elif woken.error is not None:
                 failed += 1
-                click.echo(f"{woken.thread_id}: failed: {woken.error!r}", err=True)
+                click.echo(f"{name}: failed: {woken.error!r}", err=True)
             else:
-                click.echo(f"{woken.thread_id}: {'waits again' if woken.waits else 'done'}")
+                click.echo(f"{name}: {'waits again' if woken.waits else 'done'}")
         if every is None:
             if not found:
                 click.echo("Nothing is due.", err=True)
