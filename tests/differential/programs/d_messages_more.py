@@ -164,3 +164,31 @@ def case_options_of_dumps(env):
         env.error(lambda: message.model_dump(exlude={"content"})),
         env.error(lambda: message.model_dump_json(exlude={"content"})),
     ]
+
+
+def case_what_stands_beside_the_data_of_a_block(env):
+    cached = {"cache_control": {"type": "ephemeral"}}
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": "AA"}
+    blocks = [
+        {"type": "image", "source": {"type": "url", "url": "https://a.b"}, **cached},
+        {"type": "document", "source": pdf, "title": "t", "citations": {"enabled": True}},
+        {"type": "document", "source": {"type": "text", "data": "hello"}, **cached},
+        {
+            "type": "input_audio",
+            "input_audio": {"data": "AA", "format": "wav"},
+            "id": "1",
+            **cached,
+        },
+        {"type": "file", "file": {"file_id": "a"}, "id": "1", "index": 0, **cached},
+    ]
+    return HumanMessage(blocks).content_blocks
+
+
+def case_blocks_of_text_that_is_none(env):
+    message = AIMessage(["a", {"type": "text", "text": None}])
+    return message.text, get_buffer_string([message])
+
+
+def case_a_foreign_value_added_to_a_block_without_a_type(env):
+    foreign = {"type": "non_standard", "value": {"a": 1}, "index": 0}
+    return (AIMessageChunk([{"index": 0, "text": "q"}]) + AIMessageChunk([foreign])).content
