@@ -106,7 +106,8 @@ SimpleJsonOutputParser = JsonOutputParser
 
 def instructions_for(model: Any) -> str:
     """What to tell a model so that it answers with an instance of a pydantic model."""
-    schema = dict(model.model_json_schema())
+    of_model = getattr(model, "model_json_schema", None) or model.schema  # pydantic 1
+    schema = dict(of_model())
     schema.pop("title", None)
     schema.pop("type", None)
     shown = json.dumps(schema, ensure_ascii=False)

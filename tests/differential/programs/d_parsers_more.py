@@ -1,7 +1,13 @@
 """What random programs found of parsers: names in pieces, odd arguments, lists on lines."""
 
+import sys
+
 from langchain_core.messages import AIMessage, AIMessageChunk
-from langchain_core.output_parsers import CommaSeparatedListOutputParser, PydanticToolsParser
+from langchain_core.output_parsers import (
+    CommaSeparatedListOutputParser,
+    PydanticOutputParser,
+    PydanticToolsParser,
+)
 from pydantic import BaseModel
 
 
@@ -41,3 +47,27 @@ def case_arguments_that_are_no_object(env):
 
 def case_items_on_lines_streamed(env):
     return list(CommaSeparatedListOutputParser().transform(iter(["a\n", "b\n", "c, "])))
+
+
+def case_models_of_the_first_pydantic(env):
+    if sys.version_info >= (3, 14):
+        return "there is none"
+    from pydantic.v1 import BaseModel as First
+
+    class Spot(First):
+        x: int
+
+    parser = PydanticOutputParser(pydantic_object=Spot)
+    wrong = _piece("Spot", '{"x": "q"}')
+    return [
+        parser.parse('{"x": 1}').dict(),
+        [spot.dict() for spot in parser.transform(iter(['{"x"', ": 1", "2}"]))],
+        env.error(lambda: parser.parse('{"x": "q"}')),
+        bool(parser.get_format_instructions()),
+        env.error(lambda: list(PydanticToolsParser(tools=[Spot]).transform(iter([wrong])))),
+    ]
+
+
+def case_schemas_of_parsers_of_tools(env):
+    parsers = [PydanticToolsParser(tools=[Point], first_tool_only=one) for one in (True, False)]
+    return [parser.get_output_jsonschema() for parser in parsers]
