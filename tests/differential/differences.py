@@ -211,6 +211,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_prompts_more::names_inside_of_false": "Templates are data",
     "d_prompts_more::partials_of_few_shot_prompts": "Partials of few-shot prompts",
     "d_runnables_bound::attempts_that_are_none": "Attempts that are none",
+    "d_runnables_bound::choices_of_one_name": "Choices of one name",
+    "d_runnables_bound::configs_one_after_the_other": "Configs one after the other",
     "d_runnables_bound::errors_of_a_batch_with_fallbacks": "Errors of a batch with fallbacks",
     "d_runnables_bound::sessions_of_models_of_text": "Sessions of models of text",
     "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
