@@ -18,6 +18,13 @@ from langchain_core.runnables import (
     RunnableSerializable,
     RunnableWithMessageHistory,
 )
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+
+class Counted(TypedDict):
+    n: int
+
 
 QUICK = {"wait_exponential_jitter": False}
 
@@ -640,3 +647,16 @@ def case_choices_of_one_name(env):
         schema = Repeat().configurable_alternatives(which, **options).get_config_jsonschema()
         shown.append(schema["$defs"]["which_of_two"]["enum"])
     return shown
+
+
+def case_limits_of_a_bound_graph(env):
+    def counts(state):
+        return {"n": state["n"] + 1}
+
+    builder = StateGraph(Counted)
+    builder.add_node("count", counts).add_edge(START, "count")
+    builder.add_conditional_edges(
+        "count", lambda s: "count" if s["n"] < 40 else END, ["count", END]
+    )
+    graph = builder.compile()
+    return [graph.bind().invoke({"n": 0}), graph.bind().with_config(tags=["t"]).invoke({"n": 0})]
