@@ -207,6 +207,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_prompts::mustache_that_runs_code": "Templates are data",
     "d_prompts::saved_to_a_file": "Prompts in files",
     "d_prompts::unknown_argument": "Fields of prompts and parsers",
+    "d_prompts_more::dicts_of_the_messages_of_a_prompt": "What is inside of what is dumped",
     "d_prompts_more::falsy_items_of_mustache_sections": "Templates are data",
     "d_prompts_more::names_inside_of_false": "Templates are data",
     "d_prompts_more::partials_of_few_shot_prompts": "Partials of few-shot prompts",

@@ -1,7 +1,9 @@
 """What random programs found of prompts: empty texts in blocks, few-shot prompts and mustache."""
 
+from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import (
     ChatPromptTemplate,
+    FewShotChatMessagePromptTemplate,
     FewShotPromptTemplate,
     MessagesPlaceholder,
     PromptTemplate,
@@ -104,3 +106,17 @@ def case_wrong_options_of_a_placeholder(env):
         MessagesPlaceholder("h", n_messages=2.0).n_messages,
         MessagesPlaceholder("h", optional=1).optional,
     ]
+
+
+def case_prompts_as_dicts(env):
+    few = _few_shot(suffix="{b}", prefix="p").asdict()
+    chat = FewShotChatMessagePromptTemplate(
+        examples=[{"a": "t"}], example_prompt=ChatPromptTemplate([("human", "{a}")])
+    ).asdict()
+    chat.pop("example_prompt")
+    parsed = PromptTemplate(template="x", output_parser=StrOutputParser()).asdict()
+    return few, chat, parsed, ONE.asdict()
+
+
+def case_dicts_of_the_messages_of_a_prompt(env):
+    return ChatPromptTemplate([("human", "{a}")]).asdict()["messages"]
