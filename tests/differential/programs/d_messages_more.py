@@ -192,3 +192,31 @@ def case_blocks_of_text_that_is_none(env):
 def case_a_foreign_value_added_to_a_block_without_a_type(env):
     foreign = {"type": "non_standard", "value": {"a": 1}, "index": 0}
     return (AIMessageChunk([{"index": 0, "text": "q"}]) + AIMessageChunk([foreign])).content
+
+
+def _made(make):
+    try:
+        return make()
+    except ValueError:
+        return "refused"
+
+
+def case_counts_and_positions_of_other_types(env):
+    counts = [1, 2.0, 2.5, "x", None]
+    return [
+        *(
+            _made(
+                lambda n=n: (
+                    AIMessage(
+                        "",
+                        usage_metadata={"input_tokens": n, "output_tokens": 0, "total_tokens": 1},
+                    ).usage_metadata
+                )
+            )
+            for n in counts
+        ),
+        *(
+            _made(lambda p=p: AIMessageChunk("", chunk_position=p).chunk_position)
+            for p in (None, "last", "first", 1)
+        ),
+    ]
