@@ -64,7 +64,8 @@ def message_blocks(message: Any) -> list[Block]:
     anthropic = message.response_metadata.get("model_provider") == "anthropic"
     blocks = [standard(item, anthropic) for item in items]
     if kind == "ai":
-        blocks = thoughts(message) + blocks
+        if not any(b["type"] == "reasoning" for b in blocks):
+            blocks = thoughts(message) + blocks
         known = {b.get("id") for b in blocks if b["type"] == "tool_call"}
         calls = cast("list[Block]", message.tool_calls)
         blocks += [call_block(c) for c in calls if c["id"] not in known]

@@ -220,3 +220,13 @@ def case_counts_and_positions_of_other_types(env):
             for p in (None, "last", "first", 1)
         ),
     ]
+
+
+def case_thoughts_in_both_places(env):
+    thought = {"type": "reasoning", "reasoning": "r"}
+    contents = ["t", [], [thought], [{"type": "text", "text": "t"}, thought]]
+    return [
+        kind(c, additional_kwargs={"reasoning_content": "r"}).content_blocks
+        for kind in (AIMessage, AIMessageChunk)
+        for c in contents
+    ]
