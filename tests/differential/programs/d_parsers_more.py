@@ -2,8 +2,9 @@
 
 import sys
 
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.output_parsers import (
+    BaseCumulativeTransformOutputParser,
     CommaSeparatedListOutputParser,
     PydanticOutputParser,
     PydanticToolsParser,
@@ -71,3 +72,14 @@ def case_models_of_the_first_pydantic(env):
 def case_schemas_of_parsers_of_tools(env):
     parsers = [PydanticToolsParser(tools=[Point], first_tool_only=one) for one in (True, False)]
     return [parser.get_output_jsonschema() for parser in parsers]
+
+
+class Said(BaseCumulativeTransformOutputParser):
+    def parse(self, text):
+        return text
+
+
+def case_whole_messages_in_a_stream(env):
+    a, b = AIMessage("a"), AIMessage("b")
+    streams = [[a, b], [a, AIMessageChunk("b")], [AIMessageChunk("a"), b], [HumanMessage("a"), b]]
+    return [list(Said().transform(iter(messages))) for messages in streams]
