@@ -15,6 +15,7 @@ from langchain_core.messages import (
     merge_message_runs,
     trim_messages,
 )
+from langchain_core.messages.tool import default_tool_chunk_parser, default_tool_parser
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 CALL = {"name": "f", "args": {}, "id": "1"}
@@ -230,3 +231,15 @@ def case_thoughts_in_both_places(env):
         for kind in (AIMessage, AIMessageChunk)
         for c in contents
     ]
+
+
+def case_calls_as_openai_sends_them(env):
+    functions = [
+        {"name": "f", "arguments": '{"a": 1}'},
+        {"name": "f", "arguments": "{"},
+        {"name": "f", "arguments": ""},
+        {"name": None, "arguments": "{}"},
+        {"name": "f", "arguments": "null"},
+    ]
+    raw = [{"id": str(n), "index": n, "function": f} for n, f in enumerate(functions)]
+    return default_tool_parser([*raw, {"id": "9"}]), default_tool_chunk_parser(raw)
