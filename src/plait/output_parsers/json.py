@@ -11,7 +11,11 @@ from plait.output_parsers.base import generation_of
 from plait.output_parsers.json_text import NOTHING, JsonStream, changes
 from plait.output_parsers.transform import BaseCumulativeTransformOutputParser
 from plait.typing import TypeVar
-from plait.utils.json import parse_json_markdown
+from plait.utils.json import (
+    parse_and_check_json_markdown,
+    parse_json_markdown,
+    parse_partial_json,
+)
 
 T = TypeVar("T", default=Any)
 
@@ -128,4 +132,10 @@ def _no_json(text: str, error: json.JSONDecodeError) -> OutputParserException:
     )
 
 
-__all__ = ["JsonOutputParser", "SimpleJsonOutputParser"]
+__all__ = [
+    "JsonOutputParser",
+    "SimpleJsonOutputParser",
+    "parse_and_check_json_markdown",
+    "parse_json_markdown",
+    "parse_partial_json",
+]

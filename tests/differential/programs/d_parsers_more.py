@@ -9,6 +9,11 @@ from langchain_core.output_parsers import (
     PydanticOutputParser,
     PydanticToolsParser,
 )
+from langchain_core.output_parsers.json import (
+    parse_and_check_json_markdown,
+    parse_json_markdown,
+    parse_partial_json,
+)
 from pydantic import BaseModel
 
 
@@ -83,3 +88,12 @@ def case_whole_messages_in_a_stream(env):
     a, b = AIMessage("a"), AIMessage("b")
     streams = [[a, b], [a, AIMessageChunk("b")], [AIMessageChunk("a"), b], [HumanMessage("a"), b]]
     return [list(Said().transform(iter(messages))) for messages in streams]
+
+
+def case_readers_of_json_by_their_older_path(env):
+    return (
+        parse_partial_json('{"a": [1, "x'),
+        parse_json_markdown('so: ```json\n{"a": 1}\n```'),
+        parse_and_check_json_markdown('{"a": 1}', ["a"]),
+        env.error(lambda: parse_and_check_json_markdown('{"a": 1}', ["b"])),
+    )
