@@ -7,6 +7,7 @@ from langchain_core.prompts import (
     FewShotPromptTemplate,
     MessagesPlaceholder,
     PromptTemplate,
+    SystemMessagePromptTemplate,
 )
 
 ONE = PromptTemplate.from_template("{a}!")
@@ -120,3 +121,14 @@ def case_prompts_as_dicts(env):
 
 def case_dicts_of_the_messages_of_a_prompt(env):
     return ChatPromptTemplate([("human", "{a}")]).asdict()["messages"]
+
+
+def case_message_templates_from_files(env):
+    path = env.tmp_path / "template.txt"
+    path.write_text("{{a}} {a} é", encoding="utf-8")
+    read = SystemMessagePromptTemplate.from_template_file
+    return [
+        read(path, input_variables=["a"]).format(a=1),
+        read(path, input_variables=["a"], template_format="mustache").format(a=1),
+        read(path, input_variables=[], partial_variables={"a": 2}).format(),
+    ]
