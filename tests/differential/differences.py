@@ -188,6 +188,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_messages_more::formats_after_a_removal": "Formats after a removal",
     "d_messages_more::text_added_to_no_blocks": "Text added to no blocks",
     "d_messages_more::text_as_messages": "Text as messages",
+    "d_messages_more::texts_in_filters": "Texts in filters of messages",
     "d_messages_more::text_without_a_type": "Blocks for OpenAI",
     "d_model_face::calls_of_generations": "What is inside of what is dumped",
     "d_model_face::examples_of_prompts": "What is inside of what is dumped",

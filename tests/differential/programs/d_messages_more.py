@@ -11,6 +11,7 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_messages,
     convert_to_openai_messages,
+    filter_messages,
     get_buffer_string,
     merge_message_runs,
     trim_messages,
@@ -243,3 +244,12 @@ def case_calls_as_openai_sends_them(env):
     ]
     raw = [{"id": str(n), "index": n, "function": f} for n, f in enumerate(functions)]
     return default_tool_parser([*raw, {"id": "9"}]), default_tool_chunk_parser(raw)
+
+
+def case_texts_in_filters(env):
+    call = CALL | {"id": "call_1"}
+    given = [AIMessage("a", name="al", tool_calls=[call]), HumanMessage("h", name="bo")]
+    return (
+        len(filter_messages(given, exclude_tool_calls="call_1")),
+        len(filter_messages(given, include_names="bob")),
+    )
