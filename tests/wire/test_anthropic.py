@@ -183,6 +183,22 @@ async def test_ids_of_calls_that_another_model_made_go_in_as_anthropic_takes_the
     assert called["content"][0]["id"] == answered["content"][0]["tool_use_id"] == "functions_add_0"
 
 
+async def test_marks_beside_the_data_of_a_block_survive_its_standard_form(model, wire):
+    mark = {"cache_control": {"type": "ephemeral"}}
+    source = {"type": "base64", "media_type": "application/pdf", "data": "BB"}
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,CC"}, **mark}
+    document = {"type": "document", "source": source, "title": "t", **mark}
+    sent = [
+        {"type": "image", "source": {**source, "media_type": "image/png", "data": "CC"}, **mark},
+        document,
+    ]
+    given = HumanMessage([image, document])
+    for content in (given.content, given.content_blocks):
+        wire.answer(answer_of([{"type": "text", "text": "ok"}]))
+        model.invoke([HumanMessage(content)])
+        assert wire.last["messages"][0]["content"] == sent
+
+
 async def test_media_and_cache_marks_go_in_in_anthropics_form(model, wire):
     wire.answer(answer_of([{"type": "text", "text": "ok"}]))
     model.invoke([HumanMessage([

@@ -2,10 +2,12 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
+from plait.messages.errors import InvalidMessageError
+from plait.messages.foreign import is_message
 from plait.objects.abstract import Abstract
 from plait.objects.model_face import ComparedFields
 
@@ -13,6 +15,18 @@ from plait.objects.model_face import ComparedFields
 def _message(kind: type[BaseMessage], said: Any) -> BaseMessage:
     """A message as it is; of anything else, a message of this kind with it as its content."""
     return said if hasattr(said, "content") else kind(said)
+
+
+def _messages(given: Any) -> list[BaseMessage]:
+    """The messages in a list of their own; nothing else is taken for one."""
+    found = list(cast("Iterable[Any]", given)) if isinstance(given, Iterable) else [given]
+    wrong = [item for item in found if not is_message(item)]
+    if wrong:
+        raise InvalidMessageError(
+            f"messages={given!r} of a chat history is no list of messages: it holds {wrong[:1]}. "
+            "Make messages of texts and dicts with convert_to_messages([...])."
+        )
+    return found
 
 
 class BaseChatMessageHistory(Abstract):
@@ -67,6 +81,9 @@ class BaseChatMessageHistory(Abstract):
 class InMemoryChatMessageHistory(BaseChatMessageHistory, ComparedFields):
     """The messages of one session in a list.
 
+    Raises:
+        InvalidMessageError: Something in `messages` is no message.
+
     >>> history = InMemoryChatMessageHistory()
     >>> history.add_user_message("hi")
     >>> print(history)
@@ -76,7 +93,7 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory, ComparedFields):
     __plait_fields__ = ("messages",)
 
     def __init__(self, messages: Sequence[BaseMessage] = ()) -> None:
-        self.messages = list(messages)
+        self.messages = _messages(messages)
 
     async def aget_messages(self) -> list[BaseMessage]:
         """The messages."""

@@ -39,7 +39,8 @@ def media_of(block: Block) -> Media | None:
     if kind not in ("image", "audio", "video", "file", "text-plain"):
         return None
     extras: Block = block.get("extras") or {}
-    name = block.get("filename") or extras.get("filename") or extras.get("name")
+    named = (extras.get(key) for key in ("filename", "name", "title"))
+    name = block.get("filename") or next(filter(None, named), None)
     data = block.get("base64")
     if kind == "text-plain" and data is None and "text" in block:
         return Media(kind, "text/plain", None, None, None, block.get("title") or name)

@@ -17,7 +17,7 @@ from plait.messages.calls import (
     tool_call_chunk,
     whole_calls,
 )
-from plait.messages.fields import ANY_JSON, Field
+from plait.messages.fields import ANY_JSON, Field, reject
 from plait.messages.merge import merge_lists
 from plait.messages.usage import add_usage, check_usage, subtract_usage
 
@@ -116,6 +116,12 @@ def call_lines(call: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _check_position(where: str, value: Any) -> Any:
+    if value not in (None, "last"):
+        raise reject(where, "'last' or None", value)
+    return value
+
+
 class AIMessageChunk(AIMessage, BaseMessageChunk):
     """A streamed piece of an `AIMessage`.
 
@@ -137,7 +143,9 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
     tool_call_chunks: list[ToolCallChunk] = Field(  # pyright: ignore[reportAssignmentType]
         "tool_call_chunks", factory=list, check=check_tool_call_chunks, json=LIST_JSON
     )
-    chunk_position: Literal["last"] | None = Field("chunk_position")  # pyright: ignore[reportAssignmentType]
+    chunk_position: Literal["last"] | None = Field(  # pyright: ignore[reportAssignmentType]
+        "chunk_position", check=_check_position
+    )
 
     def __plait_filled__(self, given: dict[str, Any]) -> None:
         super().__plait_filled__(given)

@@ -333,7 +333,7 @@ class BaseMessage(ModelMethods, Written):
         if content.__class__ is str:
             return TextAccessor(content)
         parts = [
-            block if isinstance(block, str) else block.get("text", "")
+            block if isinstance(block, str) else block.get("text") or ""
             for block in content
             if isinstance(block, str) or block.get("type") == "text"
         ]

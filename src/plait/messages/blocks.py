@@ -64,7 +64,8 @@ def message_blocks(message: Any) -> list[Block]:
     anthropic = message.response_metadata.get("model_provider") == "anthropic"
     blocks = [standard(item, anthropic) for item in items]
     if kind == "ai":
-        blocks = thoughts(message) + blocks
+        if not any(b["type"] == "reasoning" for b in blocks):
+            blocks = thoughts(message) + blocks
         known = {b.get("id") for b in blocks if b["type"] == "tool_call"}
         calls = cast("list[Block]", message.tool_calls)
         blocks += [call_block(c) for c in calls if c["id"] not in known]
@@ -110,8 +111,7 @@ def from_anthropic(block: Block) -> Block | None:
     kind = block.get("type")
     if kind == "thinking":
         extras = {k: v for k, v in block.items() if k not in ("type", "thinking", "index")}
-        read: Block = {"type": "reasoning", "reasoning": block.get("thinking", "")}
-        return {**read, "extras": extras} if extras else read
+        return with_extras({"type": "reasoning", "reasoning": block.get("thinking", "")}, extras)
     if kind == "tool_use":
         call = {"name": block.get("name"), "args": block.get("input"), "id": block.get("id")}
         return {"type": "tool_call", **call}
@@ -119,21 +119,34 @@ def from_anthropic(block: Block) -> Block | None:
 
 
 def from_source(block: Block) -> Block | None:
-    """Anthropic's images and documents, whose data stand under `source`."""
+    """Anthropic's images and documents, whose data stand under `source`.
+
+    What else such a block says (its title, its `cache_control`) is in the extras.
+    """
     source = block.get("source")
     kind = {"image": "image", "document": "file"}.get(block.get("type", ""))
     if kind is None or not isinstance(source, dict):
         return None
     given = cast("Block", source)
+    mime = {"mime_type": given["media_type"]} if "media_type" in given else {}
     match given.get("type"):
         case "base64":
-            return {"type": kind, "base64": given.get("data"), "mime_type": given.get("media_type")}
+            read = {"type": kind, "base64": given.get("data"), **mime}
         case "url":
-            return {"type": kind, "url": given.get("url")}
+            read = {"type": kind, "url": given.get("url")}
         case "file":
-            return {"type": kind, "file_id": given.get("file_id")}
+            read = {"type": kind, "file_id": given.get("file_id")}
+        case "text" if kind == "file":
+            read = {"type": "text-plain", "text": given.get("data"), "mime_type": "text/plain"}
+            read |= mime
         case _:
             return None
+    return with_extras(read, {k: v for k, v in block.items() if k not in ("type", "source")})
+
+
+def with_extras(block: Block, rest: Block) -> Block:
+    """A block with what it says beyond its standard fields, if that is anything."""
+    return {**block, "extras": rest} if rest else block
 
 
 def split_data_url(url: str) -> Block:
@@ -145,13 +158,15 @@ def split_data_url(url: str) -> Block:
 
 
 def from_openai(block: Block) -> Block | None:
-    """OpenAI's image, audio and file blocks."""
+    """OpenAI's image, audio and file blocks; what stands beside their data is in the extras."""
     kind = block.get("type")
     given = block.get(kind) if kind in ("image_url", "input_audio", "file") else None
     if not isinstance(given, dict):
         return None
     data = cast("Block", given)
     new: Block = {"id": ensure_id(block.get("id"))}
+    if "index" in block:
+        new["index"] = block["index"]
     if kind == "image_url":
         read = {"type": "image", **new, **split_data_url(data.get("url", ""))}
         rest = {k: v for k, v in data.items() if k != "url"}
@@ -166,7 +181,8 @@ def from_openai(block: Block) -> Block | None:
             source = split_data_url(data.get("file_data", ""))
         read = {"type": "file", **new, **source}
         rest = {k: v for k, v in data.items() if k not in ("file_id", "file_data")}
-    return {**read, "extras": rest} if rest else read
+    beside = {k: v for k, v in block.items() if k not in ("type", "id", "index", kind)}
+    return with_extras(read, beside | rest)
 
 
 def from_old(block: Block) -> Block | None:
@@ -187,5 +203,4 @@ def from_old(block: Block) -> Block | None:
         read[source] = block.get(source)
     if "mime_type" in block:
         read["mime_type"] = block["mime_type"]
-    rest = {k: v for k, v in block.items() if k not in known}
-    return {**read, "extras": rest} if rest else read
+    return with_extras(read, {k: v for k, v in block.items() if k not in known})

@@ -120,7 +120,7 @@ def same_position(merged: list[Any], item: Any) -> int | None:
 def merge_block(known: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
     """Two dicts of one index: the first keeps its type; a foreign value goes to its extras."""
     if item.get("type") == "non_standard" and "value" in item:
-        if known.get("type") != "non_standard":
+        if known.get("type", "non_standard") != "non_standard":
             return merge_dicts(known, {"extras": item["value"]})
         value = item["value"]
         if isinstance(value, dict):  # the first says of what type it is

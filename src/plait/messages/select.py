@@ -73,7 +73,10 @@ def filter_messages(
 
 
 def _looked_up(wanted: Any) -> Any:
-    """What many messages are compared with: to search a list takes as long as the list is."""
+    """What many messages are compared with: to search a list takes as long as the list is. A text
+    is one name or id."""
+    if wanted and isinstance(wanted, str):
+        return frozenset((wanted,))
     if wanted.__class__ not in (list, tuple) or not {str}.issuperset(map(type, wanted)):
         return wanted
     return frozenset(wanted)

@@ -7,6 +7,8 @@ from typing import Any, Literal, cast
 from plait.common.lazy import lazily
 from plait.messages.base import BaseMessage, BaseMessageChunk
 from plait.messages.calls import invalid_tool_call, tool_call, tool_call_chunk
+from plait.messages.calls import read_openai_calls as default_tool_parser
+from plait.messages.calls import read_openai_chunks as default_tool_chunk_parser
 from plait.messages.fields import CONTENT_JSON, DICT_JSON, Field, check_dict, reject
 from plait.messages.merge import Content, merge_obj
 
@@ -109,6 +111,8 @@ __all__ = [
     "ToolMessage",
     "ToolMessageChunk",
     "ToolOutputMixin",
+    "default_tool_chunk_parser",
+    "default_tool_parser",
     "invalid_tool_call",
     "tool_call",
     "tool_call_chunk",

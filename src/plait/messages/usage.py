@@ -20,18 +20,25 @@ KNOWN = (*REQUIRED, *DETAILS)
 
 
 def check_usage(where: str, value: Any) -> UsageMetadata | None:
-    """None, or a dict with the three counts."""
+    """None, or a dict with the three counts; a whole number may be a float, as JSON may have it."""
     if value is None:
         return None
     usage = check_dict(where, value)
     for key in REQUIRED:
-        if not isinstance(usage.get(key), int):
-            raise reject(f"{where}.{key}", "an int", usage.get(key))
+        count = usage.get(key)
+        if not isinstance(count, int):
+            usage[key] = _whole(f"{where}.{key}", count)
     made = in_order(usage, KNOWN)
     for key, known in DETAILS.items():
         if isinstance(made.get(key), dict):
             made[key] = in_order(made[key], known)
     return cast("UsageMetadata", made)
+
+
+def _whole(where: str, count: Any) -> int:
+    if not isinstance(count, float) or not count.is_integer():
+        raise reject(where, "an int", count)
+    return int(count)
 
 
 def in_order(counts: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 
 import builtins  # `dict` is a method here
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from plait.chat_models.results import ChatGeneration, Generation
@@ -12,7 +13,7 @@ from plait.errors import InvalidValueError
 from plait.messages import AnyMessage
 from plait.messages.foreign import is_message
 from plait.objects.abstract import Abstract
-from plait.objects.fields import AnnotatedFields, fields_of
+from plait.objects.fields import AnnotatedFields
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, run_in_executor
 from plait.runnables.runs import acall_as_run, call_as_run
@@ -150,12 +151,10 @@ class BaseOutputParser(BaseGenerationOutputParser[T], init=False):
         raise NotImplementedError(f"{type(self).__name__} has no _type; `asdict` needs one.")
 
     def asdict(self, **kwargs: Any) -> builtins.dict[str, Any]:
-        """The fields as a dict, with `_type` if there is one."""
-        fields = {name: getattr(self, name) for name in fields_of(type(self))}
-        try:
+        """`model_dump`, with `_type` if there is one."""
+        fields = self.model_dump(**kwargs)
+        with suppress(NotImplementedError):
             fields["_type"] = self._type
-        except NotImplementedError:
-            return fields
         return fields
 
     def dict(self, **kwargs: Any) -> Any:

@@ -11,7 +11,11 @@ from plait.output_parsers.base import generation_of
 from plait.output_parsers.json_text import NOTHING, JsonStream, changes
 from plait.output_parsers.transform import BaseCumulativeTransformOutputParser
 from plait.typing import TypeVar
-from plait.utils.json import parse_json_markdown
+from plait.utils.json import (
+    parse_and_check_json_markdown,
+    parse_json_markdown,
+    parse_partial_json,
+)
 
 T = TypeVar("T", default=Any)
 
@@ -106,7 +110,8 @@ SimpleJsonOutputParser = JsonOutputParser
 
 def instructions_for(model: Any) -> str:
     """What to tell a model so that it answers with an instance of a pydantic model."""
-    schema = dict(model.model_json_schema())
+    of_model = getattr(model, "model_json_schema", None) or model.schema  # pydantic 1
+    schema = dict(of_model())
     schema.pop("title", None)
     schema.pop("type", None)
     shown = json.dumps(schema, ensure_ascii=False)
@@ -127,4 +132,10 @@ def _no_json(text: str, error: json.JSONDecodeError) -> OutputParserException:
     )
 
 
-__all__ = ["JsonOutputParser", "SimpleJsonOutputParser"]
+__all__ = [
+    "JsonOutputParser",
+    "SimpleJsonOutputParser",
+    "parse_and_check_json_markdown",
+    "parse_json_markdown",
+    "parse_partial_json",
+]

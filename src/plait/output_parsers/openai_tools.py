@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from pydantic import ValidationError
-
 from plait.chat_models.results import ChatGeneration
 from plait.exceptions import OutputParserException
 from plait.messages import invalid_tool_call, tool_call
@@ -185,11 +183,6 @@ class PydanticToolsParser(JsonOutputToolsParser):
 
     tools: list[Any]
 
-    @property
-    def OutputType(self) -> Any:
-        """A list of the models."""
-        return list[Any]
-
     def parse_result(self, result: list[Any], *, partial: bool = False) -> Any:
         """The instances; if `partial`, those that are valid so far.
 
@@ -209,7 +202,7 @@ class PydanticToolsParser(JsonOutputToolsParser):
             return None
         try:
             return model(**call["args"])
-        except ValidationError as error:
+        except ValueError as error:  # a ValidationError of either version of pydantic
             if partial:
                 return None
             received = json.dumps(call["args"], ensure_ascii=False, default=repr)

@@ -1,9 +1,10 @@
 """`PydanticOutputParser`: an instance of a pydantic model from what a model says."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from plait.exceptions import OutputParserException
 from plait.output_parsers.json import JsonOutputParser, instructions_for
@@ -56,10 +57,8 @@ class PydanticOutputParser(JsonOutputParser[T]):
     def _instance(self, value: Any) -> Any:
         model: Any = self.pydantic_object
         try:
-            if hasattr(model, "model_validate"):
-                return model.model_validate(value)
-            return TypeAdapter(model).validate_python(value)
-        except ValidationError as error:
+            return _reader(model)(value)
+        except ValueError as error:  # what both versions of pydantic raise
             received = json.dumps(value, ensure_ascii=False)
             raise OutputParserException(
                 f"Failed to parse {getattr(model, '__name__', model)} from completion {received}. "
@@ -74,7 +73,19 @@ class PydanticOutputParser(JsonOutputParser[T]):
             return None
 
     def _diff(self, prev: Any, next: Any) -> list[dict[str, Any]]:
-        return changes(None if prev is None else prev.model_dump(), next.model_dump())
+        return changes(None if prev is None else _plain(prev), _plain(next))
+
+
+def _reader(model: Any) -> Callable[[Any], Any]:
+    """What makes an instance of a value; a model may be one of pydantic's first version."""
+    for method in ("model_validate", "parse_obj"):
+        if hasattr(model, method):
+            return getattr(model, method)
+    return TypeAdapter(model).validate_python
+
+
+def _plain(instance: Any) -> Any:
+    return instance.model_dump() if hasattr(instance, "model_dump") else instance.dict()
 
 
 __all__ = ["PydanticOutputParser"]

@@ -1,11 +1,11 @@
 """Parsers that work while the model is still talking, chunk by chunk or on all that came so far."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, Generation
-from plait.messages import message_chunk_to_message
 from plait.messages.foreign import is_chunk
+from plait.messages.select import as_chunk
 from plait.output_parsers.base import BaseOutputParser, generation_of
 from plait.runnables.config import RunnableConfig
 from plait.runnables.stream_runs import atransform_as_run, transform_as_run
@@ -85,16 +85,16 @@ class BaseCumulativeTransformOutputParser(BaseTransformOutputParser[T], init=Fal
 
 def add_to(total: Any, more: Generation) -> Generation:
     """The sum of what came and what comes. Messages add as messages, texts as texts."""
-    if isinstance(more, ChatGeneration):
-        message: Any = more.message
-        if total is None:
-            return ChatGenerationChunk(message)
-        if isinstance(total, ChatGeneration) and is_chunk(message) and is_chunk(total.message):
-            return ChatGenerationChunk(cast("Any", total).message + message)
-        if is_chunk(message):
-            return ChatGeneration(message_chunk_to_message(message))
-        return more
-    return more if total is None else Generation(total.text + more.text)
+    if total is None:
+        return ChatGenerationChunk(more.message) if isinstance(more, ChatGeneration) else more
+    if isinstance(more, ChatGeneration) and isinstance(total, ChatGeneration):
+        return ChatGenerationChunk(_piece(total.message) + _piece(more.message))
+    return Generation(total.text + more.text)
+
+
+def _piece(message: Any) -> Any:
+    """A message as a chunk, for whole messages may come in a stream too."""
+    return message if is_chunk(message) else as_chunk(message)
 
 
 __all__ = ["BaseCumulativeTransformOutputParser", "BaseTransformOutputParser"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
@@ -69,8 +69,7 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     if len(said) > 1:
         # Its tags come first, even if it is the call's.
         out["tags"] = united_tags(nearest, *said)
-        strays = out["configurable"]  # keys of a config that none knows
-        out["configurable"] = {**strays, **_united("configurable", said)}
+        out["configurable"] = {**out["configurable"], **_united("configurable", map(_filed, said))}
     limit = limit_of(task, _named_limit(around), graph, call)
     if limit is None:
         del out["recursion_limit"]
@@ -96,7 +95,16 @@ def config_with(*given: Config | None) -> dict[str, Any]:
     return {key: value for key, value in out.items() if value or key not in ("tags", "metadata")}
 
 
-def _united(key: str, configs: Sequence[Config]) -> dict[str, Any]:
+def _filed(config: dict[str, Any]) -> dict[str, Any]:
+    """A config with the keys that none knows among its `configurable`."""
+    strays = config.keys() - KNOWN_KEYS
+    if not strays:
+        return config
+    given = {key: config[key] for key in strays if config[key] is not None}
+    return {"configurable": {**(config.get("configurable") or {}), **given}}
+
+
+def _united(key: str, configs: Iterable[Config]) -> dict[str, Any]:
     united: dict[str, Any] = {}
     for one in configs:
         united.update(one.get(key) or {})

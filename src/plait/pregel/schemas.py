@@ -158,6 +158,8 @@ def config_model(graph: Described, include: Sequence[str]) -> Model:
     if graph.context_schema is not None:
         fields["configurable"] = (graph.context_schema, None)
     for key in include:
+        if key == "configurable":
+            continue  # is there, if there is something to say of it
         if key not in _ENTRIES:
             raise ConfigError(f"A config has no entry {key!r} to show. {nearest(key, _ENTRIES)}")
         fields[key] = (_ENTRIES[key], None)

@@ -3,6 +3,7 @@
 import builtins  # `dict` is a method here
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from plait.errors import (
@@ -213,12 +214,11 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
         return {**ahead, **values}
 
     def asdict(self, **kwargs: Any) -> builtins.dict[str, Any]:
-        """The fields as a dict, with `_type`."""
-        fields = _fields(self)
-        fields.pop("input_types")
-        parser = self.output_parser
-        fields["output_parser"] = parser.asdict() if hasattr(parser, "asdict") else parser
-        return {**fields, "_type": self._prompt_type}
+        """`model_dump`, with `_type` where the class tells it."""
+        fields = self.model_dump(**kwargs)
+        with suppress(NotImplementedError):
+            fields["_type"] = self._prompt_type
+        return fields
 
     def dict(self, **kwargs: Any) -> "Mapping[str, Any]":
         """`asdict`, under its older name."""

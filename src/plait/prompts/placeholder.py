@@ -18,7 +18,8 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
         n_messages: Only so many are kept, the last ones.
 
     Raises:
-        InvalidTemplateError: `n_messages` is less than 1.
+        InvalidTemplateError: `variable_name` is no text, `optional` is neither True nor False, or
+            `n_messages` is no whole number above 0.
 
     >>> MessagesPlaceholder("history", n_messages=1).format_messages(history=["a", "b"])[0].content
     'b'
@@ -32,11 +33,18 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
 
     def __init__(self, variable_name: str, *, optional: bool = False, **values: Any) -> None:
         super().__init__(variable_name=variable_name, optional=optional, **values)
-        if self.n_messages is not None and self.n_messages < 1:
+        name: Any = variable_name
+        if not isinstance(name, str):
             raise InvalidTemplateError(
-                f"The placeholder {variable_name!r} keeps n_messages={self.n_messages}: keep at "
-                "least 1, or leave n_messages out to keep all."
+                f"The name of a placeholder is text, not {name!r}. Pass variable_name='...'."
             )
+        if optional not in (True, False):
+            raise InvalidTemplateError(
+                f"The placeholder {variable_name!r} has optional={optional!r}: pass True or False."
+            )
+        self.optional = bool(optional)
+        if self.n_messages is not None:
+            self.n_messages = _count(variable_name, self.n_messages)
 
     @property
     def input_variables(self) -> list[str]:
@@ -69,6 +77,18 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
         """A title and the name."""
         shown = marked(self.variable_name) if html else f"{{{self.variable_name}}}"
         return f"{title_line('Messages Placeholder', bold=html)}\n\n{shown}"
+
+
+def _count(name: str, given: Any) -> int:
+    """How many messages a placeholder keeps, checked."""
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    if not isinstance(given, int) or given < 1:
+        raise InvalidTemplateError(
+            f"The placeholder {name!r} keeps n_messages={given!r}: keep a whole number of messages "
+            "that is at least 1, or leave n_messages out to keep all."
+        )
+    return int(given)
 
 
 __all__ = ["MessagesPlaceholder"]

@@ -19,6 +19,10 @@ BlockTemplate = StringPromptTemplate | ImagePromptTemplate | DictPromptTemplate
 """What a block of a message's content can be made by."""
 
 
+_OF_FILES = ("encoding", "partial_variables", "template_format")
+"""What says how the text in a file is read."""
+
+
 class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
     """A message whose text is a template. A subclass defines `format`.
 
@@ -66,9 +70,11 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
         Args:
             template_file: Its path.
             input_variables: Accepted for programs that give them; the text itself names them.
-            kwargs: Further fields of the template (`additional_kwargs`).
+            kwargs: What `PromptTemplate.from_file` takes (`template_format`, `partial_variables`,
+                `encoding`), and further fields of the template (`additional_kwargs`).
         """
-        return cls(prompt=PromptTemplate.from_file(template_file), **kwargs)
+        own = {key: kwargs.pop(key) for key in _OF_FILES if key in kwargs}
+        return cls(prompt=PromptTemplate.from_file(template_file, **own), **kwargs)
 
     @property
     def input_variables(self) -> list[str]:

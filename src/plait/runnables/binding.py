@@ -7,7 +7,6 @@ from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import (
     RunnableConfig,
-    ensure_config,
     get_config_list,
     merge_configs,
     with_entries,
@@ -125,9 +124,9 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
     # --- calls -----------------------------------------------------------------------------------
 
     def _config(self, config: RunnableConfig | None) -> RunnableConfig:
-        if not (self.config or self.config_factories):
-            return ensure_config(config)
         merged = merge_configs(self.config, config)
+        if not self.config_factories:
+            return merged
         return merge_configs(merged, *(factory(merged) for factory in self.config_factories))
 
     def _configs(self, config: Configs, count: int) -> Any:

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.errors import ConfigError
+from plait.errors import ConfigError, InvalidValueError
 from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import (
@@ -268,13 +268,19 @@ def with_fields(
 
     Raises:
         ValueError: It has no such field.
+        InvalidValueError: What is to configure a field is no configurable field.
     """
     known = fields_of(runnable)
-    for name in fields:
+    for name, field in fields.items():
         if name not in known:
             raise ValueError(
                 f"Configuration key {name} not found in {runnable}: available keys are "
                 f"{', '.join(known) or '(none)'}"
+            )
+        if not isinstance(field, AnyConfigurableField):
+            raise InvalidValueError(
+                f"The field {name!r} of {type(runnable).__name__} cannot be configured by "
+                f"{field!r}. Pass ConfigurableField(id={name!r})."
             )
     return RunnableConfigurableFields(runnable, fields, config=config)
 
@@ -296,6 +302,9 @@ class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):
         prefix_keys: Put `which==name/` before the keys of what can be configured inside.
         config: United with the caller's config.
         name: The name of the whole.
+
+    Raises:
+        InvalidValueError: `which` is no `ConfigurableField`, or an alternative nothing to run.
     """
 
     __plait_fields__ = (
@@ -314,6 +323,7 @@ class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):
         **rest: Any,
     ) -> None:
         super().__init__(default, **rest)
+        _check_choice(which, alternatives)
         self.which = which
         self.alternatives = dict(alternatives)
         self.default_key = default_key
@@ -381,6 +391,20 @@ class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):
         if isinstance(alternative, Runnable) or hasattr(alternative, "invoke"):
             return cast("Runnable[Any, Any]", alternative), config
         return cast("Callable[[], Runnable[Any, Any]]", alternative)(), config
+
+
+def _check_choice(which: Any, alternatives: Mapping[str, Any]) -> None:
+    if not isinstance(which, ConfigurableField):
+        raise InvalidValueError(
+            f"An alternative is chosen by a ConfigurableField, not by {which!r}. "
+            "Pass ConfigurableField(id='...')."
+        )
+    for name, alternative in alternatives.items():
+        if not (hasattr(alternative, "invoke") or callable(alternative)):
+            raise InvalidValueError(
+                f"The alternative {name!r} is {alternative!r}: pass a runnable, or a function that "
+                "makes one."
+            )
 
 
 def option_spec(

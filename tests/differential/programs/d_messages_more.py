@@ -11,10 +11,12 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_messages,
     convert_to_openai_messages,
+    filter_messages,
     get_buffer_string,
     merge_message_runs,
     trim_messages,
 )
+from langchain_core.messages.tool import default_tool_chunk_parser, default_tool_parser
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 CALL = {"name": "f", "args": {}, "id": "1"}
@@ -164,3 +166,90 @@ def case_options_of_dumps(env):
         env.error(lambda: message.model_dump(exlude={"content"})),
         env.error(lambda: message.model_dump_json(exlude={"content"})),
     ]
+
+
+def case_what_stands_beside_the_data_of_a_block(env):
+    cached = {"cache_control": {"type": "ephemeral"}}
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": "AA"}
+    blocks = [
+        {"type": "image", "source": {"type": "url", "url": "https://a.b"}, **cached},
+        {"type": "document", "source": pdf, "title": "t", "citations": {"enabled": True}},
+        {"type": "document", "source": {"type": "text", "data": "hello"}, **cached},
+        {
+            "type": "input_audio",
+            "input_audio": {"data": "AA", "format": "wav"},
+            "id": "1",
+            **cached,
+        },
+        {"type": "file", "file": {"file_id": "a"}, "id": "1", "index": 0, **cached},
+    ]
+    return HumanMessage(blocks).content_blocks
+
+
+def case_blocks_of_text_that_is_none(env):
+    message = AIMessage(["a", {"type": "text", "text": None}])
+    return message.text, get_buffer_string([message])
+
+
+def case_a_foreign_value_added_to_a_block_without_a_type(env):
+    foreign = {"type": "non_standard", "value": {"a": 1}, "index": 0}
+    return (AIMessageChunk([{"index": 0, "text": "q"}]) + AIMessageChunk([foreign])).content
+
+
+def _made(make):
+    try:
+        return make()
+    except ValueError:
+        return "refused"
+
+
+def case_counts_and_positions_of_other_types(env):
+    counts = [1, 2.0, 2.5, "x", None]
+    return [
+        *(
+            _made(
+                lambda n=n: (
+                    AIMessage(
+                        "",
+                        usage_metadata={"input_tokens": n, "output_tokens": 0, "total_tokens": 1},
+                    ).usage_metadata
+                )
+            )
+            for n in counts
+        ),
+        *(
+            _made(lambda p=p: AIMessageChunk("", chunk_position=p).chunk_position)
+            for p in (None, "last", "first", 1)
+        ),
+    ]
+
+
+def case_thoughts_in_both_places(env):
+    thought = {"type": "reasoning", "reasoning": "r"}
+    contents = ["t", [], [thought], [{"type": "text", "text": "t"}, thought]]
+    return [
+        kind(c, additional_kwargs={"reasoning_content": "r"}).content_blocks
+        for kind in (AIMessage, AIMessageChunk)
+        for c in contents
+    ]
+
+
+def case_calls_as_openai_sends_them(env):
+    functions = [
+        {"name": "f", "arguments": '{"a": 1}'},
+        {"name": "f", "arguments": "{"},
+        {"name": "f", "arguments": ""},
+        {"name": None, "arguments": "{}"},
+        {"name": "f", "arguments": "null"},
+    ]
+    raw = [{"id": str(n), "index": n, "function": f} for n, f in enumerate(functions)]
+    return default_tool_parser([*raw, {"id": "9"}]), default_tool_chunk_parser(raw)
+
+
+def case_texts_in_filters(env):
+    call = CALL | {"id": "call_1"}
+    given = [AIMessage("a", name="al", tool_calls=[call]), HumanMessage("h", name="bo")]
+    return (
+        len(filter_messages(given, exclude_tool_calls="call_1")),
+        len(filter_messages(given, include_names="bob")),
+    )

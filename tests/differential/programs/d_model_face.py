@@ -441,3 +441,17 @@ def case_older_names_of_methods(env):
         [sorted(chain.copy().dict()), LLMResult(generations=[]).dict()],
         FakeListChatModel(responses=["x"]).copy(update={"responses": ["y"]}).invoke("hi").content,
     ]
+
+
+def _history(given: Any) -> Any:
+    try:
+        return InMemoryChatMessageHistory(messages=given).messages
+    except ValueError:
+        return "refused"
+
+
+def case_histories_of_what_is_no_message(env: Any) -> Any:
+    return [
+        _history(given)
+        for given in (["x"], "x", [("ai", "x")], [None], None, 3, HumanMessage("x"), ())
+    ]

@@ -18,6 +18,13 @@ from langchain_core.runnables import (
     RunnableSerializable,
     RunnableWithMessageHistory,
 )
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+
+class Counted(TypedDict):
+    n: int
+
 
 QUICK = {"wait_exponential_jitter": False}
 
@@ -605,3 +612,51 @@ def case_what_was_said_in_other_forms(env):
     ]
     refused += [_is_refused(lambda it=it: history.add_ai_message(it)) for it in (None, 3, {"a": 1})]
     return history.messages, refused
+
+
+def _made(make):
+    try:
+        return type(make()).__name__
+    except ValueError:
+        return "refused"
+
+
+def case_what_cannot_configure_a_runnable(env):
+    which = ConfigurableField(id="which")
+    return [
+        _made(lambda: Repeat().configurable_fields(times="times")),
+        _made(lambda: Repeat().configurable_fields(times=3)),
+        _made(lambda: Repeat().configurable_alternatives("which", other=Repeat())),
+        _made(lambda: Repeat().configurable_alternatives(which, other=5)),
+        _made(lambda: Repeat().configurable_alternatives(which, other=None)),
+        _made(lambda: Repeat().configurable_alternatives(which, other=lambda: Repeat())),
+    ]
+
+
+def case_configs_one_after_the_other(env):
+    field = ConfigurableField(id="times")
+    r = Repeat(times=1).configurable_fields(times=field).with_config(configurable={"times": 3})
+    return [r.invoke("a"), r.with_config(tags=["t"]).invoke("a"), r.with_config(None).invoke("a")]
+
+
+def case_choices_of_one_name(env):
+    which = ConfigurableField(id="which_of_two")
+    shown = []
+    for names in (("a", "b"), ("c", "d")):
+        options = {name: Repeat() for name in names}
+        schema = Repeat().configurable_alternatives(which, **options).get_config_jsonschema()
+        shown.append(schema["$defs"]["which_of_two"]["enum"])
+    return shown
+
+
+def case_limits_of_a_bound_graph(env):
+    def counts(state):
+        return {"n": state["n"] + 1}
+
+    builder = StateGraph(Counted)
+    builder.add_node("count", counts).add_edge(START, "count")
+    builder.add_conditional_edges(
+        "count", lambda s: "count" if s["n"] < 40 else END, ["count", END]
+    )
+    graph = builder.compile()
+    return [graph.bind().invoke({"n": 0}), graph.bind().with_config(tags=["t"]).invoke({"n": 0})]

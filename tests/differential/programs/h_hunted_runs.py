@@ -266,3 +266,26 @@ def case_pictures_of_nested_graphs(env):
     builder.add_conditional_edges("sub", lambda state: "last", {"last": "last", "stop": END})
     graph = builder.compile(interrupt_before=["last"])
     return graph.get_graph().draw_mermaid(), graph.get_graph(xray=True).draw_mermaid()
+
+
+def case_entries_of_configurable_beside_it(env):
+    def tell(state, config):
+        return {"log": [config["configurable"].get(key) for key in ("model", "user")]}
+
+    def graph(node=tell):
+        return StateGraph(State).add_node("tell", node).add_edge(START, "tell").compile()
+
+    top, filed = {"model": "top"}, {"configurable": {"model": "filed", "user": "ann"}}
+    called = graph(lambda state: {"log": [graph().invoke(state, top)["log"]]})
+    return [
+        graph().invoke({}, {**top, **filed})["log"],
+        graph().with_config(filed).invoke({}, top)["log"],
+        graph().with_config(top).invoke({}, filed)["log"],
+        called.invoke({}, filed)["log"],
+        graph(graph().with_config(top)).invoke({}, filed)["log"],
+    ]
+
+
+def case_entries_that_a_schema_of_a_config_shows(env):
+    graph = chain_of("a")
+    return graph.get_config_jsonschema(include=["configurable", "tags"])
