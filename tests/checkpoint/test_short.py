@@ -207,3 +207,71 @@ def test_more_threads_take_no_more_requests_to_list_what_a_filter_lets_through(
     kinds = [type(each).__name__ for each in asked]
     assert {*kinds} <= {"ListNewest", "ReadPages", "ReadValuesOf"}
     assert len(kinds) < 10
+
+
+def short_threads(saver: Any, count: int = 3) -> Any:
+    notes = one_step(saver, lambda s: {"log": ["x" * 50], "facts": {"k": [1]}})
+    for number in range(count):
+        notes.invoke({"log": [number], "word": "w"}, thread(f"{number}"))
+    return notes
+
+
+def test_threads_that_are_listed_often_are_new_each_time_and_followed(saver: Any) -> None:
+    notes = short_threads(saver)
+    for wanted in (None, {"step": 0}):
+        first = list(saver.list(None, filter=wanted))
+        for _ in range(4):
+            found = list(saver.list(None, filter=wanted))
+            assert found == first == [saver.get_tuple(each.config) for each in found]
+            for each in found:
+                each.checkpoint["channel_values"].clear()
+                each.metadata.clear()
+                each.config["configurable"].clear()
+                each.pending_writes.clear()
+    for change in (
+        lambda: notes.update_state(thread("1"), {"log": ["more"]}),
+        lambda: saver.put_writes(saver.get_tuple(thread("2")).config, [("log", [3])], "late"),
+        lambda: saver.delete_thread("0"),
+    ):
+        before = list(saver.list(None))
+        change()
+        found = list(saver.list(None))
+        assert found != before
+        assert found == [saver.get_tuple(each.config) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("checkpoints", "record"), ("checkpoints", "kept"), ("checkpoints", "acks"),
+     ("versions", "record")],
+)  # fmt: skip
+def test_what_was_damaged_is_noticed_however_often_it_was_listed(
+    tmp_path: Path, table: str, column: str
+) -> None:
+    path = str(tmp_path / "threads.db")
+    long = {"word": "w" * 600} if table == "versions" else {}  # else it travels with a checkpoint
+    with SqliteSaver.from_conn_string(path) as saver:
+        one_step(saver, lambda s: {"log": [1], **long}).invoke({"n": 1}, thread("a"))
+        for _ in range(4):
+            assert len(list(saver.list(None))) == 3
+        with closing(sqlite3.connect(path)) as conn, conn:
+            rows = conn.execute(
+                f"UPDATE {table} SET {column} = cast(substr({column}, 1, length({column}) - 1) || "
+                f"x'00' AS BLOB) WHERE {column} IS NOT NULL"
+            ).rowcount
+        assert rows
+        with pytest.raises(CorruptCheckpointError):
+            list(saver.list(None))
+
+
+def test_a_filter_is_told_from_its_like(saver: Any) -> None:
+    short_threads(saver)
+    values: list[Any] = [1]
+    for _ in range(3):
+        assert len(list(saver.list(None, filter={"step": 1}))) == 3
+        assert list(saver.list(None, filter={"step": True})) == []
+    wanted: dict[str, Any] = {"parents": {}}
+    for _ in range(3):
+        assert len(list(saver.list(None, filter=wanted))) == 9
+    wanted["parents"]["x"] = values
+    assert list(saver.list(None, filter=wanted)) == []

@@ -137,7 +137,7 @@ class PageReader:
             if grown is not None:
                 return [*lives, *grown[:most]]
         if wanted:
-            rows = that_may_hold(rows, wanted) if self._reader.live else rows
+            rows = that_may_hold(rows, wanted, traces_of(wanted)) if self._reader.live else rows
         found, later, waiting = self._open_rows(rows)
         if wanted:
             found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
@@ -393,10 +393,9 @@ def _piece_of_packed(packed: bytes, ref: Ref, codec: Codec) -> Any:
     return piece_of(codec.loads(packed), ref)
 
 
-def that_may_hold(rows: Rows, wanted: Mapping[str, Any]) -> Rows:
-    """Those whose metadata may hold what is wanted, as far as that costs less than to look. Their
-    parts may be read in place of bytes."""
-    traces = traces_of(wanted)
+def that_may_hold(rows: Rows, wanted: Mapping[str, Any], traces: Sequence[bytes]) -> Rows:
+    """Those whose metadata may hold what is wanted, as far as that costs less than to look: records
+    with its `traces_of`, and what was read in place of bytes."""
     return [
         pair
         for pair in rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heappush
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from plait.checkpoint.base import (
@@ -20,7 +19,7 @@ from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import pack, texts_of, unpack
 from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.log.meanwhile import sure
-from plait.checkpoint.log.pages import PageReader, Place, Rows, that_may_hold, trace_of
+from plait.checkpoint.log.pages import PageReader, Place, Rows, that_may_hold, trace_of, traces_of
 from plait.checkpoint.log.reader import LaneReader, all_live, fits, reads_live
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import KeptHead, Recent
@@ -56,6 +55,7 @@ _SHORT = 16
 _SHOWN = 4096
 """The most bytes of a checkpoint that is kept as it was shown."""
 _MIRROR = bytes(reversed(range(256)))
+_NOTHING = Page([], {})
 
 
 def lane_of(config: RunnableConfig) -> tuple[str, str]:
@@ -142,15 +142,16 @@ def _get_tuple(
     lane, row, writes = at
     simple = not writes and reads_live(codec) and serving.get() is None
     kept = recent.head_of(lane, row) if simple else None
-    reader = LaneReader(thread_id, ns, codec, lane, recent)
     if kept is not None and kept.shown:
         checkpoint, metadata = codec.loads(kept.shown)
         if kept.apart:
+            reader = LaneReader(thread_id, ns, codec, lane, recent)
             values, _ = yield from read_values(reader, kept.apart, track=False, live=True)
             checkpoint["channel_values"].update(values)
         before = None if row.parent is None else config_of(thread_id, ns, unpack(row.parent))
         config = config_of(thread_id, ns, unpack(row.id))
         return CheckpointTuple(config, checkpoint, metadata, before, [])
+    reader = LaneReader(thread_id, ns, codec, lane, recent)
     found = yield from _single(reader, row, writes)
     if kept is not None and kept.shown is None:  # it is read for the second time
         _keep(codec, kept, found)
@@ -258,7 +259,7 @@ class _Cursor:
     def __init__(self, reader: LaneReader, before: bytes) -> None:
         self.lane = reader.lane
         self._reader = reader
-        self._page = Page([], {})
+        self._page = _NOTHING
         """What was read last."""
         self._pages: PageReader | None = None
         """Reads what is more than short."""
@@ -285,15 +286,17 @@ class _Cursor:
 
     def take(self, after: bytes, most: int) -> Rows:
         """The next rows: those that come before this id of another lane, and at least one."""
-        newer = sum(1 for _ in takewhile(lambda row: row[0].id > after, self.rows))
-        count = min(max(1, newer), most)
+        count, most = 1, min(most, len(self.rows))
+        while count < most and self.rows[count][0].id > after:
+            count += 1
         taken, self.rows = self.rows[:count], self.rows[count:]
         self.before = taken[-1][0].id
         return taken
 
-    def asked(self, rows: Rows, wanted: Mapping[str, Any]) -> Asked:
-        """These rows, as far as they may hold what is wanted, and the values that they need."""
-        rows = that_may_hold(rows, wanted) if wanted else rows
+    def asked(self, rows: Rows, wanted: Mapping[str, Any], traces: Sequence[bytes]) -> Asked:
+        """These rows, as far as they may hold what is wanted (which leaves these traces in their
+        records), and the values that they need."""
+        rows = that_may_hold(rows, wanted, traces) if wanted else rows
         return Asked(self._reader, rows, self._page.kept)
 
     def read(
@@ -444,7 +447,8 @@ class Walk:
         found: dict[_Cursor, dict[bytes, CheckpointTuple]] = {}
         short = [cursor for cursor in rows if cursor.short] if reads_live(self._codec) else []
         if short:
-            asked = [cursor.asked(rows[cursor], self._wanted) for cursor in short]
+            traces = traces_of(self._wanted)
+            asked = [cursor.asked(rows[cursor], self._wanted, traces) for cursor in short]
             pages = yield from read_short(self._codec, asked, self._wanted)
             for cursor, page in zip(short, pages, strict=True):
                 if page is None:

@@ -123,9 +123,8 @@ class SqliteSaver(NativeSaver, ClosedAtEitherEnd):
 
     def execute(self, request: Any) -> Any:
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
-        if request.__class__ in READS:
-            return self._do_on(self._database, request)
-        return self._group.do(request)
+        read = READS.get(request.__class__)
+        return self._group.do(request) if read is None else self._database.run(read, request)
 
     def aexecute(self, request: Any) -> Coroutine[Any, Any, Any]:
         """Do one storage request in the loop's thread or in the database's (see `here`)."""

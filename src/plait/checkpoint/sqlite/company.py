@@ -81,27 +81,45 @@ def _small(pieces: list[Any]) -> bytearray | None:
 
 def values_in(kept: bytes) -> Iterator[tuple[str, bytes]]:
     """(channel, record) of the versions in a row. Raises CorruptCheckpointError."""
-    pieces = _pieces(kept, [str, bytes])
-    return zip(pieces[::2], pieces[1::2], strict=True)
+    return values_of(unpacked([kept])[0])
 
 
 def writes_in(acks: bytes, parent: bytes) -> list[WriteRow]:
     """The task writes in a row of which this is the parent. Raises CorruptCheckpointError."""
-    pieces = _pieces(acks, [bytes, str, bytes])
+    return writes_of(unpacked([acks])[0], parent)
+
+
+def unpacked(packed: Sequence[bytes]) -> list[Any]:
+    """What was packed into rows, to be told by `values_of` or `writes_of`: of many at once."""
+    count = len(packed).to_bytes(4, "big")
+    try:
+        return ormsgpack.unpackb(b"".join((b"\xdd", count, *packed)))
+    except (ValueError, TypeError) as error:  # of which one is no bytes
+        raise _damaged() from error
+
+
+def values_of(pieces: list[Any]) -> Iterator[tuple[str, bytes]]:
+    """(channel, record) of versions, unpacked. Raises CorruptCheckpointError."""
+    _check(pieces, _VERSION)
+    return zip(pieces[::2], pieces[1::2], strict=True)
+
+
+def writes_of(pieces: list[Any], parent: bytes) -> list[WriteRow]:
+    """The writes of a checkpoint's tasks, unpacked. Raises CorruptCheckpointError."""
+    _check(pieces, _WRITE)
     if len(pieces) == 3:
         return [new_tuple(WriteRow, (parent, *pieces))]
     rows = zip(repeat(parent), pieces[::3], pieces[1::3], pieces[2::3], strict=False)
     return [new_tuple(WriteRow, row) for row in rows]
 
 
-def _pieces(packed: bytes, kinds: list[type]) -> list[Any]:
-    try:
-        pieces: Any = ormsgpack.unpackb(packed)
-    except ValueError as error:
-        raise _damaged() from error
+_VERSION = [str, bytes]
+_WRITE = [bytes, str, bytes]
+
+
+def _check(pieces: Any, kinds: list[type]) -> None:
     if not is_list(pieces) or [*map(type, pieces)] != kinds * (len(pieces) // len(kinds)):
         raise _damaged()
-    return pieces
 
 
 def _damaged() -> CorruptCheckpointError:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -41,17 +41,24 @@ from plait.checkpoint.sqlite.company import (
     commits_of,
     split,
     split_after,
+    unpacked,
     values_in,
+    values_of,
     writes_in,
+    writes_of,
 )
 from plait.engine.records import new_tuple
 from plait.sqlite import Schema, fetch, in_transaction
 
+T = TypeVar("T")
 _LAST = b"\xff\xff"
 """Greater than every packed id."""
 _ORDER = itemgetter(*map(WriteRow._fields.index, ("checkpoint", "path", "task")))
 
 SCHEMA = Schema("plait.checkpoint.sqlite")
+
+_PageRow: TypeAlias = "tuple[bytes, bytes | None, bytes, bytes | None, bytes | None, int]"
+"""id, parent, record, kept, acks, whether there may be writes beside it."""
 
 
 def read_lane(conn: sqlite3.Connection, request: ReadLane) -> LaneRow | None:
@@ -108,36 +115,75 @@ def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list
 
 def read_pages(conn: sqlite3.Connection, request: ReadPages) -> list[Page]:
     """A page of each of several lanes."""
-    return [_page(conn, lane, before, request) for lane, before in request.lanes]
+
+    def read(conn: sqlite3.Connection) -> list[Page]:
+        cursor = _plain_cursor(conn)
+        found = [_page_rows(cursor, lane, before, request) for lane, before in request.lanes]
+        packed = [each for rows in found for row in rows for each in row[3:5] if each is not None]
+        company = iter(unpacked(packed))
+        return [
+            _page(conn, lane, rows, company, apart=request.holding is not None)
+            for (lane, _), rows in zip(request.lanes, found, strict=True)
+        ]
+
+    return _together(conn, read, len(request.lanes))
 
 
-def _page(conn: sqlite3.Connection, lane: int, before: bytes | None, request: ReadPages) -> Page:
+def _together(conn: sqlite3.Connection, read: Callable[[sqlite3.Connection], T], lanes: int) -> T:
+    """Read of several lanes in one transaction: or each query would be one of its own."""
+    if lanes == 1 or conn.in_transaction:
+        return read(conn)
+    return in_transaction(conn, read, "BEGIN")
+
+
+def _plain_cursor(conn: sqlite3.Connection) -> sqlite3.Cursor:
+    """A cursor whose rows are tuples."""
+    cursor = conn.cursor()
+    cursor.row_factory = None
+    return cursor
+
+
+def _page_rows(
+    cursor: sqlite3.Cursor, lane: int, before: bytes | None, request: ReadPages
+) -> list[_PageRow]:
+    """The rows of a page, each with the acks of its own."""
     below = before if before is not None else _LAST
-    if request.holding is None:
-        found = fetch(conn, SQL.read_page, lane, below, request.limit)
-        acks = [row[4] for row in found]
-        if found and found[0][0] >= below:  # the one after: its acks are those of the first
-            del found[0]
-        else:
-            acks.insert(0, None)
-        del found[request.limit :]
+    where = (lane, below, request.limit)
+    if request.holding is not None:
+        return cursor.execute(SQL.read_page_holding, (*where, request.holding)).fetchall()
+    found = cursor.execute(SQL.read_page, where).fetchall()
+    acks = [row[4] for row in found]
+    if found and found[0][0] >= below:  # the one after: its acks are those of the first
+        del found[0]
     else:
-        found = fetch(conn, SQL.read_page_holding, lane, below, request.limit, request.holding)
-        acks = [row[4] for row in found]
+        acks.insert(0, None)
+    del found[request.limit :]
+    return [(*row[:4], packed, row[5]) for row, packed in zip(found, acks, strict=False)]
+
+
+def _page(
+    conn: sqlite3.Connection,
+    lane: int,
+    rows: Sequence[_PageRow],
+    company: Iterator[Any],
+    *,
+    apart: bool,
+) -> Page:
+    """The page of these rows. `company`: what was packed into them, and comes next."""
     page = Page([], {})
     beside: dict[bytes, list[WriteRow]] = {}
-    for (id, parent, record, kept, *_, has_writes), packed in zip(found, acks, strict=False):
-        tasks = writes_in(packed, id) if packed is not None else []
+    for id, parent, record, kept, acks, has_writes in rows:
+        if kept is not None:
+            for channel, version in values_of(next(company)):
+                page.kept[channel, id] = version
+        tasks = writes_of(next(company), id) if acks is not None else []
         if len(tasks) > 1:
             tasks.sort(key=_ORDER)
         if has_writes:
             beside[id] = tasks
         page.rows.append((new_tuple(CheckpointRow, (id, parent, record)), tasks))
-        if kept is not None:
-            for channel, version in values_in(kept):
-                page.kept[channel, id] = version
     if beside:
-        _add_beside(conn, lane, beside, apart=request.holding is not None)
+        _add_beside(conn, lane, beside, apart=apart)
     return page
 
 
@@ -171,9 +217,11 @@ def read_head(conn: sqlite3.Connection, request: ReadHead) -> Head | None:
 
 def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | None]:
     """Single versions of channels."""
+    return _values(_plain_cursor(conn), request)
+
+
+def _values(cursor: sqlite3.Cursor, request: ReadValues) -> list[bytes | None]:
     out: list[bytes | None] = []
-    cursor = conn.cursor()
-    cursor.row_factory = None
     sql, lane = SQL.read_value, request.lane
     commits: dict[bytes, dict[str, bytes]] = {}
     for channel, key in request.keys:
@@ -189,7 +237,8 @@ def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | N
 
 def read_values_of(conn: sqlite3.Connection, request: ReadValuesOf) -> list[list[bytes | None]]:
     """Single versions of channels of several lanes."""
-    return [read_values(conn, each) for each in request.reads]
+    cursor, reads = _plain_cursor(conn), request.reads
+    return _together(conn, lambda _: [_values(cursor, each) for each in reads], len(reads))
 
 
 def read_versions(conn: sqlite3.Connection, request: ReadVersions) -> list[ValueRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from sys import maxsize
 from threading import Lock
 from typing import Any, TypeAlias, cast
@@ -149,7 +149,7 @@ class InMemoryStore(BaseStore):
                 rows = [items[namespace][key] for namespace, key, _ in cast("list[GetOp]", ops)]
         except (KeyError, TypeError):  # something is not there, or no op that is allowed
             return None
-        return [row.put_into(_new(Item)) for row in rows]
+        return [*map(_put_into, rows, map(_new, repeat(Item, len(rows))))]
 
     def _puts(self, ops: list[Op]) -> list[Result] | None:
         """Do a batch of puts with nothing to embed; None for every other batch."""
@@ -289,8 +289,9 @@ class _Row:
 
     def put_into(self, item: AnyItem) -> AnyItem:
         item.value = copy = self.value.copy()
-        for name, copier in self.nested:
-            copy[name] = copier(copy[name])
+        if self.nested:
+            for name, copier in self.nested:
+                copy[name] = copier(copy[name])
         item.key = self.key
         item.namespace = self.namespace
         item.created_at = self.created_at
@@ -307,6 +308,7 @@ _EMPTY: dict[str, _Row] = {}
 _NOWHERE: _Items = {}
 _new = object.__new__
 _rows_of = dict[str, _Row].values
+_put_into = _Row.put_into
 
 
 def _itself(value: Any) -> Any:

@@ -43,6 +43,8 @@ _ABOVE = b"\xff"
 
 _Row: TypeAlias = tuple[int, bytes, str, bytes, float, float, float | None, float | None]
 """id, namespace, key, value, created, updated, ttl, score."""
+_Get: TypeAlias = tuple[int, GetOp]
+"""A get, and its number among the operations."""
 
 
 class Reader:
@@ -71,43 +73,37 @@ class Reader:
         """What each operation finds; None for a put."""
         if len(ops) == 1 and isinstance(op := ops[0], GetOp):
             return [self._item(op, row, self._value(row)) for row in self._row(op)] or [None]
-        gets = [(number, op) for number, op in enumerate(ops) if isinstance(op, GetOp)]
-        items = self._gets(gets) if gets else {}
-        results: list[Result] = []
+        results: list[Result] = [None] * len(ops)
+        gets: dict[bytes, list[_Get]] = {}
         for number, op in enumerate(ops):
-            found: Result = None
-            if number in items:
-                found = items[number]
-            elif isinstance(op, SearchOp):
-                found = self._search(op)
+            if isinstance(op, GetOp):
+                gets.setdefault(packed(op.namespace), []).append((number, op))
+        if gets:
+            self._gets(gets, results)
+        for number, op in enumerate(ops):
+            if isinstance(op, SearchOp):
+                results[number] = self._search(op)
             elif isinstance(op, ListNamespacesOp):
                 low, high = _bounds(literal_prefix(op))
                 rows = fetch(self._conn, SQL.list_namespaces, low, high, enough(op))
-                found = listing(op, [unpacked(name) for (name,) in rows])
-            results.append(found)
+                results[number] = listing(op, [unpacked(name) for (name,) in rows])
         return results
 
-    def _gets(self, ops: Sequence[tuple[int, GetOp]]) -> dict[int, Item]:
-        """What is found of several items, by their numbers."""
-        wanted: dict[bytes, list[str]] = {}
-        places = [(packed(op.namespace), op.key) for _, op in ops]
-        for namespace, key in places:
-            wanted.setdefault(namespace, []).append(key)
-        rows: dict[tuple[bytes, str], _Row] = {}
-        for namespace, keys in wanted.items():
+    def _gets(self, gets: Mapping[bytes, Sequence[_Get]], results: list[Result]) -> None:
+        """Put what is found of several items, by their namespaces, into the results."""
+        there: list[tuple[int, GetOp, _Row]] = []
+        for namespace, asked in gets.items():
+            keys = [op.key for _, op in asked]
+            rows: dict[str, _Row] = {}
             for first in range(0, len(keys), _KEYS):
                 some = keys[first : first + _KEYS]
                 some += some[-1:] * (_KEYS - len(some))
                 found = self._cursor.execute(SQL.get_some, (namespace, *some, self._now))
-                rows.update({row[1:3]: row for row in found.fetchall()})
-        there = [
-            (number, op, row)
-            for (number, op), at in zip(ops, places, strict=True)
-            if (row := rows.get(at)) is not None
-        ]
+                rows.update([(row[2], row) for row in found.fetchall()])
+            there += [(number, op, rows[op.key]) for number, op in asked if op.key in rows]
         values = self._values([row for _, _, row in there])
-        pairs = zip(there, values, strict=True)
-        return {number: self._item(op, row, value) for (number, op, row), value in pairs}
+        for (number, op, row), value in zip(there, values, strict=True):
+            results[number] = self._item(op, row, value)
 
     def _row(self, op: GetOp) -> list[_Row]:
         where = (packed(op.namespace), op.key, self._now)
@@ -207,8 +203,9 @@ class Reader:
 
     @staticmethod
     def _filled(item: AnyItem, row: _Row, value: dict[str, Any], namespace: Namespace) -> AnyItem:
-        created = _moment(row[4])
-        updated = created if row[5] == row[4] else _moment(row[5])
+        created = updated = _from_timestamp(row[4], UTC)
+        if row[5] != row[4]:
+            updated = _from_timestamp(row[5], UTC)
         return filled(item, value, row[2], namespace, created, updated)
 
 
@@ -261,10 +258,6 @@ def _place(namespace: bytes, key: str) -> bytes:
 @lru_cache(maxsize=1024)
 def _place_of(namespace: bytes) -> bytes:
     return place("item", namespace.decode("utf-8"))
-
-
-def _moment(seconds: float) -> datetime:
-    return _from_timestamp(seconds, UTC)
 
 
 _from_timestamp = datetime.fromtimestamp
