@@ -29,6 +29,7 @@ from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
 from plait.pregel.nested import around
+from plait.stored import checked_graph, lists_threads
 from plait.types import Send
 
 Verdict: TypeAlias = Literal["resumes", "migrates", "breaks"]
@@ -126,11 +127,12 @@ async def acheck(
 
 
 def _compiled(graph: Pregel | StateGraph[Any]) -> Pregel:
-    return graph.compile() if isinstance(graph, StateGraph) else graph
+    found: Any = graph.compile() if isinstance(graph, StateGraph) else graph
+    return checked_graph(found)
 
 
 def _native(saver: Any) -> Any:
-    if hasattr(saver, "open_session") and hasattr(saver, "arun"):
+    if lists_threads(saver):
         return saver
     raise ConfigError(
         f"{type(saver).__name__} cannot list the heads of its threads: check_deploy reads "

@@ -12,15 +12,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.asked import thread_id_of
 from plait.checkpoint.log.claims import is_owned
 from plait.checkpoint.log.reader import LaneReader
 from plait.checkpoint.log.requests import LaneRow, ListThreads, ReadLane, ReadWrites, WriteRow
 from plait.constants import INTERRUPT, RESUME
 from plait.drivers.env import run_env
 from plait.engine.alarms import timed_questions
-from plait.errors import ConfigError, StorageError
+from plait.errors import ConfigError, ConfigTypeError, StorageError
+from plait.timers import epoch_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from plait.checkpoint.serde import Codec
     from plait.pregel.main import Pregel
     from plait.types import Interrupt
@@ -109,6 +113,7 @@ def find_thread(saver: Any, thread_id: str, graph: Pregel | None = None) -> Stor
         ConfigError: there is no such thread.
     """
     _check(saver)
+    thread_id = thread_id_of(thread_id)
     found: StoredThread | None = saver.run(_find(_Shelf(saver, graph), thread_id))
     if found is None:
         raise ConfigError(f"There is no thread {thread_id!r} in this database.")
@@ -116,10 +121,28 @@ def find_thread(saver: Any, thread_id: str, graph: Pregel | None = None) -> Stor
 
 
 def _check(saver: Any) -> None:
-    if not (hasattr(saver, "open_session") and hasattr(saver, "arun")):
+    if not lists_threads(saver):
         raise ConfigError(
             f"{type(saver).__name__} cannot list its threads: only plait's own savers do."
         )
+
+
+def lists_threads(saver: Any) -> bool:
+    """Whether it is one of plait's own savers, and not the class of one."""
+    return hasattr(saver, "open_session") and hasattr(saver, "arun") and not isinstance(saver, type)
+
+
+def checked_graph(graph: Any) -> Pregel:
+    """A compiled graph.
+
+    Raises:
+        ConfigTypeError: it is none.
+    """
+    if isinstance(graph, type) or not (hasattr(graph, "plan") and hasattr(graph, "registry")):
+        raise ConfigTypeError(
+            f"That takes a compiled graph (`builder.compile(...)`), not {graph!r:.80}."
+        )
+    return graph
 
 
 class _Shelf:
@@ -127,7 +150,7 @@ class _Shelf:
 
     def __init__(self, saver: Any, graph: Pregel | None) -> None:
         self._saver = saver
-        self._registry = None if graph is None else graph.registry()
+        self._registry = None if graph is None else checked_graph(graph).registry()
 
     def codec_of(self, thread_id: str) -> Codec:
         """What opens a thread's records."""
@@ -212,20 +235,20 @@ class Woken(NamedTuple):
     cannot be read, so that nobody knows whether it waits for a time."""
 
 
-def wake(graph: Pregel, *, now: float | None = None) -> Iterator[Woken]:
+def wake(graph: Pregel, *, now: datetime | float | None = None) -> Iterator[Woken]:
     """Go on with the threads of a graph's saver that waited for a time which has come.
 
     Args:
         graph: a graph with a saver.
-        now: the time, in seconds since the epoch (None: the clock's).
+        now: the time, as a datetime or in seconds since the epoch (None: the clock's).
 
     Returns:
         What came of each, as it is done; of a thread that cannot be read, why not.
 
     Raises:
-        ConfigError: the graph has no saver that can list threads.
+        ConfigError: the graph has no saver that can list threads, or that is no graph or time.
     """
-    limit = run_env.get().now() if now is None else now
+    limit = _moment(graph, now)
     threads = list_threads(graph.checkpointer, graph)
     for thread in [each for each in threads if _is_due(each, limit)]:
         try:
@@ -239,9 +262,9 @@ def wake(graph: Pregel, *, now: float | None = None) -> Iterator[Woken]:
             yield Woken(thread.thread_id, bool(waits), None)
 
 
-async def awake(graph: Pregel, *, now: float | None = None) -> AsyncIterator[Woken]:
+async def awake(graph: Pregel, *, now: datetime | float | None = None) -> AsyncIterator[Woken]:
     """Async twin of `wake`."""
-    limit = run_env.get().now() if now is None else now
+    limit = _moment(graph, now)
     threads = alist_threads(graph.checkpointer, graph)
     for thread in [each async for each in threads if _is_due(each, limit)]:
         try:
@@ -256,6 +279,12 @@ async def awake(graph: Pregel, *, now: float | None = None) -> AsyncIterator[Wok
             yield Woken(thread.thread_id, found is not None and bool(found.questions), None)
 
 
+def _moment(graph: Any, now: Any) -> float:
+    """The time to judge the threads of a graph by."""
+    checked_graph(graph)
+    return run_env.get().now() if now is None else epoch_of(now, "wake()")
+
+
 def _is_due(thread: StoredThread, now: float) -> bool:
     """Whether there is something to do, or to tell: what cannot be read may well be due."""
     return thread.error is not None or (thread.due is not None and thread.due <= now)
@@ -266,8 +295,10 @@ __all__ = [
     "Woken",
     "alist_threads",
     "awake",
+    "checked_graph",
     "find_thread",
     "list_thread_ids",
     "list_threads",
+    "lists_threads",
     "wake",
 ]

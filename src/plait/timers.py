@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import modf
+from math import inf, modf
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from plait.errors import ConfigError
+from plait.errors import ConfigError, ConfigTypeError
 from plait.scope import current_scope
 from plait.types import Interrupt
 from plait.typing import MISSING
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Seconds: TypeAlias = "float | timedelta"
 _LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
 _LAST_EPOCH = _LAST.timestamp()
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_FIRST_EPOCH = _FIRST.timestamp()
 
 
 @dataclass(init=False, slots=True)
@@ -110,13 +112,15 @@ class Timer:
 
 
 def moment_of(epoch: float) -> datetime:
-    """A time in seconds since the epoch, in UTC; the last moment of the calendar for what lies
-    beyond it.
+    """A time in seconds since the epoch, in UTC; the first or last moment of the calendar for what
+    lies beyond it.
 
-    >>> moment_of(float("inf")).year
-    9999
+    >>> moment_of(float("inf")).year, moment_of(float("-inf")).year
+    (9999, 1)
     """
-    return _LAST if epoch > _LAST_EPOCH else datetime.fromtimestamp(epoch, UTC)
+    if epoch > _LAST_EPOCH:
+        return _LAST
+    return _FIRST if epoch < _FIRST_EPOCH else datetime.fromtimestamp(epoch, UTC)
 
 
 def seconds_of(given: Seconds, what: str) -> float:
@@ -130,7 +134,7 @@ def seconds_of(given: Seconds, what: str) -> float:
         seconds = cast("timedelta", given).total_seconds()
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
         raise ConfigError(f"{what} must be a number of seconds above 0, got {given!r}.")
-    return float(seconds)
+    return _float(seconds)
 
 
 def answer_timer(timeout: Seconds | None, default: Any) -> Timer:
@@ -184,16 +188,31 @@ def epoch_of(when: datetime | float, what: str) -> float:
     """A time in seconds since the epoch.
 
     Raises:
-        ConfigError: it has no time zone.
+        ConfigError: it is no time, or has no time zone.
     """
-    if isinstance(when, (int, float)):
-        return float(when)
+    given: Any = when
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and given == given:
+        return _float(given)
+    if not isinstance(given, datetime):
+        raise ConfigTypeError(
+            f"{what} was given {given!r}, which is no time. Give a datetime with a time zone, or "
+            "seconds since the epoch."
+        )
+    when = given
     if when.tzinfo is None:
         raise ConfigError(
             f"{what} was given {when!r}, which has no time zone, so it is not clear when that is. "
             "Use datetime.now(timezone.utc) + ..., or when.astimezone()."
         )
     return when.timestamp()
+
+
+def _float(number: float) -> float:
+    """A number of seconds; what is too large for a float is as far away as time goes."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
 
 
 def text_of(epoch: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import permutations
 from pathlib import Path
@@ -25,7 +26,7 @@ from plait.checkpoint.serde import envelope, place
 from plait.checkpoint.serde.encrypted import AesGcmCipher, EncryptedSerializer
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ConfigError, CorruptCheckpointError
+from plait.errors import ConfigError, ConfigTypeError, CorruptCheckpointError
 from plait.graph import START, StateGraph
 from plait.types import Command, interrupt
 
@@ -257,3 +258,46 @@ def test_keys_of_the_environment_that_are_none_are_not_shown(
         EncryptedSerializer.from_env()
     assert "abab" not in str(raised.value)
     assert "cdcd" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "sesame-sesame-16",
+        b"sesame-sesame-16",
+        [("1", b"sesame-sesame-16")],
+        {"1": "sesame-sesame-16"},
+        {1: b"sesame-sesame-16"},
+        {b"sesame-sesame-16": "1"},
+        {"sesame-sesame-16": b"1"},
+        {"sesame:": b"sesame-sesame-16"},
+        {"1": None},
+        {"1": 16},
+        {"": b"sesame-sesame-16"},
+        {"\ud800": b"sesame-sesame-16"},
+        {"sesame" * 50: b"sesame-sesame-16"},
+    ],
+)
+def test_what_are_no_keys_is_refused_at_once_and_not_shown(keys: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        EncryptedSerializer.from_keys(keys)
+    assert "sesame" not in str(raised.value)
+
+
+@pytest.mark.parametrize("serde", [5, "x", EncryptedSerializer, object(), os.urandom(32)])
+def test_what_is_no_serializer_is_refused_before_anything_is_stored(serde: Any) -> None:
+    with pytest.raises(ConfigTypeError, match="serde"):
+        InMemorySaver(serde=serde)
+
+
+def test_a_serializer_without_tags_is_one_to_every_saver() -> None:
+    class Untagged:
+        dumps = staticmethod(lambda value: json.dumps(value).encode())
+        loads = staticmethod(json.loads)
+
+    graph = StateGraph(dict).add_node("n", lambda state: {"x": 1}).add_edge(START, "n")
+    serde: Any = Untagged()
+    compiled = graph.compile(checkpointer=InMemorySaver(serde=serde))
+    config: Any = {"configurable": {"thread_id": "t"}}
+    compiled.invoke({"x": 0}, config)
+    assert compiled.get_state(config).values == {"x": 1}

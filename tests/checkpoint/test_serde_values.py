@@ -782,3 +782,15 @@ def test_a_class_that_cannot_read_what_it_was_is_named() -> None:
         moved(Level.LOW, _Order)
     with pytest.raises(CorruptCheckpointError, match=r"'shop:Order' .*decode="):
         moved(_Order("tea"), Level)
+
+
+@pytest.mark.parametrize("name", ["", 5, True, "\ud800", "x" * 2000, b"x"])
+def test_a_wire_name_that_no_record_could_hold_is_refused_at_once(name: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="name="):
+        GLOBAL.child().register(SimpleNamespace, name=name)
+
+
+def test_what_takes_values_apart_is_a_function() -> None:
+    odd: Any = 5
+    with pytest.raises(TypeError, match="functions"):
+        GLOBAL.child().register(SimpleNamespace, encode=odd, decode=odd)

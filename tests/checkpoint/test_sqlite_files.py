@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import gc
 import os
+import pickle
 import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +26,7 @@ from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
 from plait.checkpoint.sqlite.rows import SCHEMA
 from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite import Database
+from plait.store.sqlite import SqliteStore
 from plait.testing.processes import fork
 
 TS = "2026-01-01T00:00:00.000000+00:00"
@@ -346,3 +351,30 @@ def test_forked_child_leaves_a_connection_that_was_given_to_its_parent(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert database.run(lambda conn: _made(conn) is given)
     given.close()
+
+
+@pytest.mark.parametrize("path", ["", b"", "\ud800"])
+def test_a_path_that_names_no_file_to_keep_is_refused(path: Any) -> None:
+    for kind in (SqliteSaver, SqliteStore, AsyncSqliteSaver):
+        with pytest.raises(ConfigError, match="path"):
+            kind(path)
+
+
+def test_a_connection_that_cannot_be_used_is_told_as_such(tmp_path: Path) -> None:
+    conn = sqlite3.connect(tmp_path / "own.db")
+    with ThreadPoolExecutor(1) as pool, pytest.raises(StorageUnavailableError, match="thread"):
+        pool.submit(SqliteSaver, conn).result()
+    conn.close()
+    with pytest.raises(StorageUnavailableError, match="closed"):
+        SqliteSaver(conn)
+
+
+def test_a_failed_copy_of_a_saver_leaves_it_as_it_is(tmp_path: Path) -> None:
+    """Half a copy held the descriptor of the log, and closed it when it went."""
+    with SqliteSaver(tmp_path / "a.db") as saver:
+        saver.setup()
+        for way in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="copied"):
+                way(saver)
+        gc.collect()
+        assert saver.get_tuple({"configurable": {"thread_id": "1"}}) is None

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -621,3 +622,20 @@ def test_tables_of_langgraph_may_live_beside_ours(postgres_url: str) -> None:
         peer.setup()
     with PostgresSaver(postgres_url) as saver:
         assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"max_connections": each} for each in (0, -1, True, 1.5, "2", None)),
+        *({"timeout": each} for each in (-1, True, "1", None, float("nan"), timedelta(1))),
+    ],
+)
+def test_options_that_could_never_work_are_refused_at_once(options: Any) -> None:
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        PostgresSaver("postgresql://nobody@nowhere/nothing", **options)
+
+
+def test_a_saver_may_wait_as_long_as_it_takes(postgres_url: str) -> None:
+    with PostgresSaver(postgres_url, timeout=float("inf"), max_connections=1) as saver:
+        saver.setup()

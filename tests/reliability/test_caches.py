@@ -20,6 +20,8 @@ from plait.cache.sqlite import SqliteCache
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import (
     ConfigError,
+    InvalidInputError,
+    InvalidNodeError,
     UnavailableCacheWarning,
     UnknownNodeError,
     UnreadableCacheWarning,
@@ -278,3 +280,20 @@ def test_damaged_values_in_redis_are_misses_with_a_warning() -> None:
         assert cache.get([A]) == {}
     with pytest.raises(ConfigError, match="decode_responses"):
         RedisCache(fakeredis.FakeRedis(decode_responses=True))
+
+
+@pytest.mark.parametrize("key", [5, 10**12, True, None, 1.5, (1,), [1], {"a": 1}])
+def test_a_key_is_text_or_bytes(key: Any) -> None:
+    """`bytes(5)` is five zeros, and those of a large number fill the memory."""
+    builder = StateGraph(dict)
+    builder.add_node("n", lambda state: {}, cache_policy=CachePolicy(key_func=lambda state: key))
+    graph = builder.add_edge(START, "n").compile(cache=InMemoryCache())
+    with pytest.raises(InvalidInputError, match="cache key"):
+        graph.invoke({})
+
+
+@pytest.mark.parametrize("ttl", ["60", float("nan"), True, 10**400, b"1", []])
+def test_the_life_of_a_result_is_a_number_of_seconds(ttl: Any) -> None:
+    builder = StateGraph(dict)
+    with pytest.raises(InvalidNodeError, match="ttl"):
+        builder.add_node("n", lambda state: {}, cache_policy=CachePolicy(ttl=ttl))

@@ -359,3 +359,37 @@ def test_a_store_needs_no_setup_but_may_have_one() -> None:
         store.setup()
         store.put(("u",), "k", {"v": 1})
         assert store.get(("u",), "k").value == {"v": 1}
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_odd_limits_labels_and_lives_mean_the_same_in_every_store(kind: str) -> None:
+    store: Any = InMemoryStore() if kind == "memory" else SqliteStore(":memory:")
+    for key in "ab":
+        store.put(("u", key), key, {"v": 1})
+    huge = 10**30
+    assert len(store.search(("u",), limit=huge)) == 2
+    assert store.search(("u",), offset=huge, limit=huge) == []
+    assert len(store.list_namespaces(limit=huge)) == 2
+    assert len(store.search((), limit=True)) == 1
+    for odd in (1.0, "1", None, [], float("nan")):
+        for call in (store.search, store.list_namespaces):
+            given: Any = (("u",),) if call == store.search else ()
+            with pytest.raises(InvalidStoreOpError, match="limit"):
+                call(*given, limit=odd)
+            with pytest.raises(InvalidStoreOpError, match="offset"):
+                call(*given, offset=odd)
+    for odd in (1.0, "1", []):
+        with pytest.raises(InvalidStoreOpError, match="max_depth"):
+            store.list_namespaces(max_depth=odd)
+    for label in ({}, []):
+        for call in (store.get, store.delete):
+            with pytest.raises(InvalidNamespaceError):
+                call((label,), "k")
+        with pytest.raises(InvalidNamespaceError):
+            store.search((label,))
+
+
+@pytest.mark.parametrize("ttl", [float("nan"), 10**400])
+def test_a_life_that_no_clock_measures_is_refused(ttl: Any) -> None:
+    with SqliteStore(":memory:") as store, pytest.raises(InvalidStoreOpError, match="ttl"):
+        store.put(("u",), "k", {"v": 1}, ttl=ttl)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from math import inf
+from datetime import UTC, datetime, timedelta, timezone
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +260,19 @@ def test_a_time_beyond_the_calendar_is_waited_for_like_any_other(
     assert call(graph, Command(resume="yes")) == {"said": "yes"}
 
 
+@pytest.mark.parametrize("wait", [sleep, lambda until: interrupt("ok?", timeout=until)])
+def test_a_number_that_no_float_holds_is_waited_for_too(env: Any, wait: Any) -> None:
+    graph = one_node(lambda state: wait(10**400))
+    (asked,) = graph.invoke({}, CONFIG)["__interrupt__"]
+    assert asked.at.year == 9999
+
+
+def test_any_time_that_has_passed_is_not_waited_for(env: Any) -> None:
+    early = datetime.min.replace(tzinfo=timezone(timedelta(hours=10)))
+    for past in (-inf, -(10**400), early):
+        assert one_node(lambda state, past=past: {"x": sleep_until(past)}).invoke({}, CONFIG)
+
+
 def test_what_is_no_time_is_refused(env: Any) -> None:
     for code in (
         lambda state: interrupt("ok?", timeout=0),
@@ -268,6 +281,10 @@ def test_what_is_no_time_is_refused(env: Any) -> None:
         lambda state: interrupt("ok?", default="no"),
         lambda state: sleep(-1),
         lambda state: sleep_until(datetime(2026, 1, 1)),
+        *(
+            lambda state, odd=odd: sleep_until(odd)
+            for odd in (nan, True, None, "2099-01-01", timedelta(1), datetime.now(UTC).date())
+        ),
     ):
         with pytest.raises(ConfigError):
             one_node(code).invoke({}, CONFIG)

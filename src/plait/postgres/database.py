@@ -19,7 +19,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from plait.errors import StorageUnavailableError
+from plait.errors import ConfigError, StorageUnavailableError
 from plait.postgres.arrays import teach
 from plait.postgres.failures import (
     dropped,
@@ -41,6 +41,8 @@ Target: TypeAlias = (
 )
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _TRIES = 2
+_LONGEST = 1e9
+"""Seconds that are waited at most: psycopg counts those of a connection in 32 bits."""
 _AGAIN = 5
 """How often a transaction is tried that the server rolls back because of others."""
 
@@ -57,6 +59,9 @@ class Database:
         schema: The tables it must have; they are brought up to date on first use.
         max_connections: How many connections to open at most, where `target` is a string.
         timeout: Seconds to wait for a free connection.
+
+    Raises:
+        ConfigError: What was given is no target, number of connections, or number of seconds.
     """
 
     def __init__(
@@ -68,8 +73,8 @@ class Database:
         timeout: float = 30.0,
     ) -> None:
         self._schema = schema
-        self._max = max_connections
-        self._timeout = timeout
+        self._max = _connections(max_connections)
+        self._timeout = _seconds(timeout)
         self.origin = target if isinstance(target, Origin) else Origin(target)
         """How to open more connections to it."""
         self._where = self.origin.name
@@ -247,6 +252,19 @@ class Database:
                 f"{self._where} is closed. Use what it belongs to inside its `with` block, or open "
                 "another one."
             )
+
+
+def _connections(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ConfigError(f"max_connections is {given!r}: pass a whole number of at least 1.")
+    return given
+
+
+def _seconds(given: Any) -> float:
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if not number or not given >= 0:
+        raise ConfigError(f"timeout is {given!r}: pass a number of seconds, 0 or more.")
+    return float(min(given, _LONGEST))
 
 
 def _nothing() -> Steps[None]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import blake2b
+from math import isnan
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
 from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import (
+    InvalidInputError,
     InvalidNodeError,
     StorageError,
     UnreadableCacheWarning,
@@ -44,11 +46,28 @@ def checked_cache_policy(policy: CachePolicy | None) -> CachePolicy | None:
     Raises:
         InvalidNodeError: it is none.
     """
-    if policy is None or (callable(getattr(policy, "key_func", None)) and hasattr(policy, "ttl")):
+    if policy is None:
+        return policy
+    if callable(getattr(policy, "key_func", None)) and hasattr(policy, "ttl"):
+        if not _is_ttl(policy.ttl):
+            raise InvalidNodeError(
+                f"The ttl of a CachePolicy is a number of seconds, or None, got {policy.ttl!r:.80}."
+            )
         return policy
     raise InvalidNodeError(
         f"cache_policy is a CachePolicy, got {policy!r}. Write CachePolicy(ttl=60)."
     )
+
+
+def _is_ttl(given: Any) -> bool:
+    if given is None:
+        return True
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return False
+    try:
+        return not isnan(given)
+    except OverflowError:
+        return False
 
 
 def warn_of_missing_cache(plan: GraphPlan, cache: Any, remedy: str) -> None:
@@ -116,7 +135,7 @@ class CachedResults:
                 made: str | bytes = self._codec.dumps([list(args), kwargs])
             else:
                 made = function(*args, **kwargs)
-            data = made.encode() if isinstance(made, str) else bytes(made)
+            data = _bytes_of(made)
         except Exception as error:
             error.add_note(
                 f"While making the cache key of {task.name!r} from its input. Another key_func of "
@@ -154,6 +173,23 @@ class CachedResults:
             ttl = task.node.cache.policy.ttl
             pairs[self._keys.pop(task)] = (self._codec.dumps(list(task.writes)), ttl)
         return pairs
+
+
+def _bytes_of(made: Any) -> bytes:
+    """A key that a key_func made, as bytes.
+
+    Raises:
+        InvalidInputError: it is neither text nor bytes. (`bytes` would make as many zeros of a
+            number, and the same of a list and a tuple.)
+    """
+    if isinstance(made, str):
+        return made.encode("utf-8", "surrogatepass")
+    if isinstance(made, (bytes, bytearray, memoryview)):
+        return bytes(cast("bytes", made))
+    raise InvalidInputError(
+        f"A cache key is text or bytes, and the key_func gave a value of type "
+        f"{type(made).__name__}. Write repr(...) around it."
+    )
 
 
 def _once(keys: Iterable[FullKey]) -> list[FullKey]:

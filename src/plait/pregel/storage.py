@@ -18,13 +18,22 @@ if TYPE_CHECKING:
 
 
 def thread_of(configurable: Mapping[str, Any]) -> str:
-    """The thread id of a config. Raises MissingThreadIdError when there is none."""
+    """The thread id of a config.
+
+    Raises:
+        MissingThreadIdError: there is none.
+        ConfigError: its `thread_ttl` is no time that the thread could be kept.
+    """
     thread_id = configurable.get("thread_id")
     if thread_id is None:
         raise MissingThreadIdError(
             "Checkpointer requires one or more of the following 'configurable' keys: thread_id. "
             'Pass config={"configurable": {"thread_id": "..."}} to say which conversation this is.'
         )
+    if "thread_ttl" in configurable:
+        from plait.checkpoint.log.asked import ttl_of
+
+        ttl_of(configurable["thread_ttl"], "thread_ttl")
     return str(thread_id)
 
 

@@ -58,7 +58,7 @@ class Database:
     ) -> None:
         self._given = taken(target) if isinstance(target, sqlite3.Connection) else None
         self.path = (
-            path_of(target) if isinstance(target, sqlite3.Connection) else settled(named(target))
+            _path_of(target) if isinstance(target, sqlite3.Connection) else settled(named(target))
         )
         self.shared = not in_memory(self.path)
         """Whether other processes can open the same database."""
@@ -79,6 +79,13 @@ class Database:
         self._rests = False
         """Whether a fork happens, and nobody is in a transaction."""
         _all.add(self)
+
+    def __reduce__(self) -> Any:
+        # Half a copy was made otherwise, and with it the descriptor of the log was closed.
+        raise TypeError(
+            f"An open database ({self.path!r}) cannot be copied or pickled. Give the copy a saver, "
+            "store or cache of its own on the same path."
+        )
 
     def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""
@@ -276,6 +283,13 @@ _PAUSE = 0.005
 """Seconds without our lock, between two turns."""
 _FOLD = "PRAGMA wal_checkpoint(PASSIVE)"
 _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
+
+
+def _path_of(conn: sqlite3.Connection) -> str:
+    try:
+        return path_of(conn)
+    except sqlite3.Error as error:  # it is closed, or serves another thread
+        raise explain(error, "") from error
 
 
 def _id_of(path: str) -> object:

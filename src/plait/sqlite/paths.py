@@ -44,8 +44,18 @@ def named(target: Any) -> str:
             "stands before the path ('sqlite:///a.db' is 'a.db'); databases of a Postgres server "
             "are those of PostgresSaver and PostgresStore."
         )
+    if not path:
+        raise ConfigError(  # SQLite would make a file that is gone when it is closed
+            "The path of a SQLite database is empty. Give one, or ':memory:' for a database that "
+            "lasts as long as this object. If a setting of the environment was to name it, check "
+            "that it is set."
+        )
     if "\0" in path:
         raise ConfigError(f"The path {path!r} of a SQLite database has a NUL in it.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ConfigError(f"The path {path!r} of a SQLite database is no valid text.") from None
     return path
 
 

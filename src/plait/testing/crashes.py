@@ -29,9 +29,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import ConfigError
 from plait.runtime import get_runtime
 from plait.testing.faults import Fault, FaultySaver, InjectedCrash
 from plait.testing.processes import fork
@@ -180,7 +181,10 @@ def every_crash_point(
 
     Raises:
         AssertionError: A point that did not; it says how to replay it.
+        ConfigError: The stride is no whole number of at least 1.
     """
+    if isinstance(stride, bool) or not isinstance(cast("Any", stride), int) or stride < 1:
+        raise ConfigError(f"stride={stride!r}: give a whole number of at least 1.")
     opened = open or _sqlite
     report = CrashReport()
     if REPLAY in os.environ:

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from threading import Event, Lock
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.requests import Done, Drain, Renew, Transact
@@ -76,6 +76,8 @@ class FaultySaver(NativeSaver):
             )
         if fault not in FAULTS:
             raise ConfigError(f"Unknown fault {fault!r}. {nearest(fault, FAULTS)}")
+        if isinstance(at, bool) or not isinstance(cast("Any", at), int) or at < 0:
+            raise ConfigError(f"at={at!r}: give the number of a request, from 1 (0: none fails).")
         super().__init__(serde=saver.serde, thread_busy=saver.thread_busy)
         self.saver = saver
         self.at = at

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import (
@@ -21,9 +21,12 @@ from plait.drivers.sim import (
     SimulationError,
     simulate,
 )
+from plait.errors import ConfigError, nearest
 from plait.testing.crashes import next_input
 
 MOST_LIVES = 100
+_FLAVORS = ("sync", "async")
+_STORED = ("sync", "async")
 
 
 @dataclass
@@ -83,6 +86,7 @@ def explore(
         AssertionError: A seed ended in another state than an undisturbed run, or a task ran again
             whose outcome was stored. The message names the seed: pass `seeds=[it]` to replay.
         SimulationError: A node waits for a real event, which a simulation does not have.
+        ConfigError: There are no seeds, or an option is unknown: nothing would be shown.
 
     >>> from plait.graph import START, StateGraph
     >>> def build(saver):
@@ -93,6 +97,7 @@ def explore(
     >>> played[0].values, sum(each.deaths for each in played) > 10
     ({'said': 'hello'}, True)
     """
+    seeds = _asked(seeds, crashes, flavor, durability)
     rest = (answer, flavor, durability)
     calm = _play(build, input, Played(0), 0, 0, *rest)
     expected = calm.values
@@ -108,6 +113,19 @@ def explore(
             f"{replay}"
         )
         found.append(played)
+    return found
+
+
+def _asked(seeds: Any, crashes: Any, flavor: Any, durability: Any) -> list[int]:
+    """The seeds, after a look at what else was asked for."""
+    found: list[Any] = [*cast("Iterable[Any]", seeds)] if isinstance(seeds, Iterable) else []
+    if not found or not all(isinstance(seed, int) for seed in found):
+        raise ConfigError(f"seeds={seeds!r}: give some whole numbers, such as range(100).")
+    if isinstance(crashes, bool) or not isinstance(crashes, int) or crashes < 0:
+        raise ConfigError(f"crashes={crashes!r}: give a whole number, 0 or more.")
+    for name, given, known in (("flavor", flavor, _FLAVORS), ("durability", durability, _STORED)):
+        if given not in known:
+            raise ConfigError(f"Unknown {name} {given!r}. {nearest(given, known)}")
     return found
 
 

@@ -15,7 +15,7 @@ from plait.checkpoint.base.model import (
     CheckpointMetadata,
     CheckpointTuple,
 )
-from plait.checkpoint.serde.base import SerializerProtocol, allowing
+from plait.checkpoint.serde.base import SerializerProtocol, allowing, checked_serde
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class BaseCheckpointSaver(Generic[V]):
 
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
         if serde is not None:
-            self.serde = serde
+            self.serde = checked_serde(serde)
 
     @property
     def config_specs(self) -> list[Any]:

@@ -15,6 +15,7 @@ from plait.checkpoint.base import (
 )
 from plait.checkpoint.base.port import Live, NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
 from plait.checkpoint.base.serving import serving
+from plait.checkpoint.log.asked import configurable_of, limit_of, mapping_of
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import pack, texts_of, unpack
 from plait.checkpoint.log.looking import PAGE
@@ -42,7 +43,7 @@ from plait.checkpoint.log.tuples import PORT, config_of, tuple_of
 from plait.checkpoint.serde import Codec
 from plait.constants import FRONTIER
 from plait.engine.records import Unmade, given, id_of, snapshot_of
-from plait.errors import ConfigError, CorruptCheckpointError, StorageError
+from plait.errors import ConfigError, ConfigTypeError, CorruptCheckpointError, StorageError
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -62,16 +63,19 @@ def lane_of(config: RunnableConfig) -> tuple[str, str]:
     """The thread and namespace that a config names.
 
     Raises:
-        ConfigError: It names no thread.
+        ConfigError: It names no thread, or is no config.
     """
-    configurable = cast("Mapping[str, Any]", config).get("configurable", {})
+    configurable = configurable_of(config)
     thread_id = configurable.get("thread_id")
     if thread_id is None:
         raise ConfigError(
             "The config names no thread. Pass "
             '{"configurable": {"thread_id": "..."}}; any text that names the conversation will do.'
         )
-    return str(thread_id), configurable.get("checkpoint_ns") or ""
+    ns = configurable.get("checkpoint_ns") or ""
+    if not isinstance(ns, str):
+        raise ConfigTypeError(f"checkpoint_ns is a value of type {type(ns).__name__}: pass a text.")
+    return str(thread_id), ns
 
 
 def next_version(current: str | int | float | None) -> str:
@@ -346,8 +350,12 @@ class Walk:
         recent: Recent,
     ) -> None:
         self._codec = codec
+        limit = limit_of(limit)
         self._config = config
-        self._wanted = dict(filter or {})
+        self._wanted = dict(mapping_of(filter or {}, "filter"))
+        for each, name in ((config, "config"), (before, "before")):
+            if each is not None:
+                configurable_of(each, name)
         older = get_checkpoint_id(before) if before is not None else None
         self._before = pack(str(older)) if older else None
         self._left = limit

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.asked import count_of, ttl_of
 from plait.checkpoint.log.deleting import delete_thread, drop_lanes, released
 from plait.checkpoint.log.progress import Progress, Tell, telling
 from plait.checkpoint.log.pruning import BATCH, Law, prune_thread
@@ -25,7 +26,13 @@ from plait.checkpoint.log.requests import (
     ReadLane,
 )
 from plait.checkpoint.log.session import LogSession
-from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError, nearest
+from plait.errors import (
+    ConfigError,
+    ConfigTypeError,
+    CorruptCheckpointError,
+    ThreadBusyError,
+    nearest,
+)
 
 OpenSession: TypeAlias = Callable[[str], LogSession]
 THREAD_TTL = "thread_ttl"
@@ -50,9 +57,11 @@ class Rule:
             )
         if keep_last is None:
             keep_last = 1 if strategy == "keep_latest" else 0
-        if keep_last < 0:
-            raise ConfigError(f"keep_last is {keep_last}; keep 0 or more checkpoints.")
-        return cls(keep_last, None if older_than is None else moment(older_than))
+        if isinstance(older_than, timedelta) and older_than < timedelta(0):
+            raise ConfigError(f"older_than is {older_than}: pass how long ago, 0 or more.")
+        return cls(
+            count_of(keep_last, "keep_last"), None if older_than is None else moment(older_than)
+        )
 
     def keeps(self, place: int, ts: str, metadata: Mapping[str, Any]) -> bool:
         """Whether the `place`-th newest checkpoint (0: the newest), made at `ts`, is kept."""
@@ -67,6 +76,11 @@ def moment(given: str | datetime | timedelta) -> datetime:
     Raises:
         ConfigError: it is none.
     """
+    if not isinstance(cast("Any", given), (str, datetime, timedelta)):
+        raise ConfigTypeError(
+            f"A value of type {type(given).__name__} is no time: pass a datetime, ISO 8601, or a "
+            "timedelta for so long ago."
+        )
     if isinstance(given, timedelta):
         try:
             return datetime.now(UTC) - given
@@ -105,12 +119,12 @@ def prune_threads(
     left.tell("pruned")
 
 
-def delete_for_runs(open_session: OpenSession, run_ids: Sequence[str], tell: Tell) -> Plan[None]:
+def delete_for_runs(open_session: OpenSession, run_ids: Collection[str], tell: Tell) -> Plan[None]:
     """Drop the checkpoints of all threads whose metadata names one of the runs."""
-    wanted = set(run_ids)
 
     def keep(nth: int, ts: str, metadata: Mapping[str, Any]) -> bool:
-        return metadata.get("run_id") not in wanted
+        run_id = metadata.get("run_id")
+        return run_id is None or str(run_id) not in run_ids
 
     law = Law(keep, False, False)  # what a run remembered was asked to go
     left = yield from _visit(lambda row: prune_thread(open_session(row.thread_id), law), tell)
@@ -212,9 +226,12 @@ def _is_over(session: LogSession, row: LaneRow, ttl: float | None, now: datetime
 def _is_past(reader: LaneReader, row: CheckpointRow, ttl: float | None, now: datetime) -> bool:
     """Whether a checkpoint is older than its thread is kept."""
     ts, metadata, _ = reader.body(reader.open_checkpoint(row))
-    own = metadata.get(THREAD_TTL)
-    seconds = own if isinstance(own, (int, float)) and not isinstance(own, bool) else ttl
-    return seconds is not None and moment(ts) + timedelta(seconds=seconds) <= now
+    try:
+        own = ttl_of(metadata.get(THREAD_TTL), THREAD_TTL)
+    except ConfigError:  # stored by a saver that did not look; other threads are swept all the same
+        own = None
+    seconds = ttl if own is None else own
+    return seconds is not None and (now - moment(ts)).total_seconds() >= seconds
 
 
 def _is_deserted(session: LogSession, row: LaneRow, ttl: float, now: datetime) -> Plan[bool]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from plait.checkpoint.base import BaseCheckpointSaver
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log import copying, deleting, retention, usage
+from plait.checkpoint.log.asked import run_ids_of, thread_id_of, thread_ids_of, ttl_of
 from plait.checkpoint.log.claims import LEASE, Policy
 from plait.checkpoint.log.progress import Tell, telling
 from plait.checkpoint.log.retention import Swept
@@ -54,7 +55,7 @@ class Tending(BaseCheckpointSaver[str]):
     def _tender(self, thread_id: str) -> LogSession:
         """A session that leaves a live owner alone, whatever runs on this saver do."""
         policy: Policy = "wait" if self.thread_busy == "wait" else "reject"
-        return self.open_session(thread_id, policy=policy)
+        return self.open_session(thread_id_of(thread_id), policy=policy)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete all that is kept of a thread.
@@ -76,11 +77,14 @@ class Tending(BaseCheckpointSaver[str]):
         Raises:
             ThreadBusyError: Runs own some of the threads.
         """
-        self.run(retention.delete_for_runs(self._tender, run_ids, progress))
+        self.run(self._delete_for_runs(run_ids, progress))
 
     async def adelete_for_runs(self, run_ids: Sequence[str], *, progress: Tell = None) -> None:
         """Async twin of `delete_for_runs`."""
-        await self.arun(retention.delete_for_runs(self._tender, run_ids, progress))
+        await self.arun(self._delete_for_runs(run_ids, progress))
+
+    def _delete_for_runs(self, run_ids: Sequence[str], tell: Tell) -> Plan[None]:
+        return retention.delete_for_runs(self._tender, run_ids_of(run_ids), tell)
 
     def copy_thread(
         self, source_thread_id: str, target_thread_id: str, *, progress: Tell = None
@@ -102,7 +106,9 @@ class Tending(BaseCheckpointSaver[str]):
         await self.arun(self._copy(source_thread_id, target_thread_id, progress))
 
     def _copy(self, source: str, target: str, tell: Tell) -> Plan[None]:
-        return copying.copy_thread(self._codec_of(None), source, self._tender(target), tell)
+        return copying.copy_thread(
+            self._codec_of(None), thread_id_of(source), self._tender(target), tell
+        )
 
     def prune(
         self,
@@ -128,10 +134,10 @@ class Tending(BaseCheckpointSaver[str]):
         Raises:
             ThreadBusyError: A run owns one of the threads.
             CorruptCheckpointError: One of the threads is damaged.
-            ConfigError: The strategy or the time is none.
+            ConfigError: The strategy, the number or the time is none, or the ids are no list.
         """
         rule = retention.Rule.of(strategy, keep_last, older_than)
-        self.run(retention.prune_threads(self._tender, thread_ids, rule, progress))
+        self.run(self._prune(thread_ids, rule, progress))
 
     async def aprune(
         self,
@@ -144,7 +150,10 @@ class Tending(BaseCheckpointSaver[str]):
     ) -> None:
         """Async twin of `prune`."""
         rule = retention.Rule.of(strategy, keep_last, older_than)
-        await self.arun(retention.prune_threads(self._tender, thread_ids, rule, progress))
+        await self.arun(self._prune(thread_ids, rule, progress))
+
+    def _prune(self, thread_ids: Sequence[str], rule: retention.Rule, tell: Tell) -> Plan[None]:
+        return retention.prune_threads(self._tender, thread_ids_of(thread_ids), rule, tell)
 
     def sweep(
         self,
@@ -162,11 +171,14 @@ class Tending(BaseCheckpointSaver[str]):
         Args:
             ttl: Seconds that a thread is kept after its last checkpoint, unless it has a
                 `thread_ttl` of its own (None: the saver's `ttl`; without that, for ever).
-            now: The time to judge by (None: the clock's).
+            now: The time to judge by (None: the clock's); UTC where it has no time zone.
             progress: Told of each thread.
 
         Returns:
             The threads that were deleted, and those that are over and in use: they stay.
+
+        Raises:
+            ConfigError: The time to live is no number of seconds, or less than 0.
         """
         return self.run(self._sweep(ttl, now, progress))
 
@@ -181,8 +193,9 @@ class Tending(BaseCheckpointSaver[str]):
         return await self.arun(self._sweep(ttl, now, progress))
 
     def _sweep(self, ttl: float | None, now: datetime | None, tell: Tell) -> Plan[Swept]:
-        ttl = self.ttl if ttl is None else ttl
-        return retention.sweep(self._tender, ttl, now or datetime.now(UTC), tell)
+        ttl = ttl_of(self.ttl if ttl is None else ttl, "ttl")
+        now = datetime.now(UTC) if now is None else retention.moment(now)
+        return retention.sweep(self._tender, ttl, now, tell)
 
     def usage(self, thread_id: str, *, progress: Tell = None) -> Usage:
         """What a thread costs in bytes: by channel and by node."""
@@ -193,7 +206,8 @@ class Tending(BaseCheckpointSaver[str]):
         return await self.arun(self._usage(thread_id, progress))
 
     def _usage(self, thread_id: str, tell: Tell) -> Plan[Usage]:
-        return telling(usage.usage_of(self.open_session(thread_id)), tell, thread_id, 0, 1)
+        session = self.open_session(thread_id_of(thread_id))
+        return telling(usage.usage_of(session), tell, session.thread_id, 0, 1)
 
 
 __all__ = ["Tending"]

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
+from plait.errors import ConfigTypeError
+
 H = TypeVar("H")
 
 
@@ -51,6 +53,23 @@ def maybe_add_typed_methods(
 ) -> SerializerProtocol:
     """A serializer with tags: the given one, or one over it."""
     return serde if isinstance(serde, SerializerProtocol) else SerializerCompat(serde)
+
+
+def checked_serde(serde: Any) -> SerializerProtocol:
+    """A serializer that a saver is given, with tags.
+
+    Raises:
+        ConfigTypeError: It is none.
+    """
+    is_one = isinstance(serde, (SerializerProtocol, UntypedSerializerProtocol))
+    if isinstance(serde, type) or not is_one:
+        kind = cast("type[Any]", serde if isinstance(serde, type) else type(serde))
+        given = f"the class {kind.__name__}" if serde is kind else f"of type {kind.__name__}"
+        raise ConfigTypeError(
+            f"serde= is {given}, which serializes nothing: pass an object with dumps_typed() and "
+            "loads_typed(), such as an EncryptedSerializer."
+        )
+    return maybe_add_typed_methods(serde)
 
 
 def allowing(holder: H, extra_allowlist: Iterable[Any]) -> H:

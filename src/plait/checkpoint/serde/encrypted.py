@@ -15,15 +15,16 @@ Other savers, and LangGraph's interface, know no places: there it encrypts singl
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol, allowing
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.common.reflection import signature
-from plait.errors import ConfigError, CorruptCheckpointError, MissingExtraError
+from plait.errors import ConfigError, ConfigTypeError, CorruptCheckpointError, MissingExtraError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,6 +33,9 @@ _NONCE = 12
 _PRINT = 32
 """Bytes of the digest of what a record is bound to, for ciphers that take no associated data."""
 _SIZES = (16, 24, 32)
+_MOST_OF_ID = 60
+"""Characters: the cipher's name with the id has room for 255 bytes in a record."""
+_ID = re.compile(rf"[^:+\ud800-\udfff]{{1,{_MOST_OF_ID}}}", re.DOTALL)
 ENVIRONMENT = "PLAIT_AES_KEY"
 """Where `from_env` finds the key; the peer's `LANGGRAPH_AES_KEY` is read as well."""
 
@@ -44,7 +48,7 @@ class AesGcmCipher:
             key at the end, and drop the old one when nothing stored under it is needed any more.
 
     Raises:
-        ConfigError: No key, a key of another size, or an id with ":" or "+" in it.
+        ConfigError: No key, what is none or has another size, or an id with ":" or "+" in it.
         MissingExtraError: The package cryptography is not installed.
     """
 
@@ -59,14 +63,7 @@ class AesGcmCipher:
 
         if not keys:
             raise ConfigError('AesGcmCipher needs a key: {"1": os.urandom(32)}.')
-        for id, key in keys.items():
-            if len(key) not in _SIZES:
-                raise ConfigError(
-                    f"Key {id!r} has {len(key)} bytes; AES takes 16, 24 or 32, such as "
-                    "os.urandom(32)."
-                )
-            if not id or ":" in id or "+" in id:
-                raise ConfigError(f"Key id {id!r}: use letters and digits, without ':' and '+'.")
+        _check_keys(keys)
         self._keys = {id: AESGCM(key) for id, key in keys.items()}
         self._newest = list(keys)[-1]
 
@@ -105,6 +102,30 @@ class AesGcmCipher:
                 f"A stored value cannot be decrypted with key {id!r}: it is damaged, was changed, "
                 "was moved here from another place, or the key is not the one that encrypted it."
             ) from error
+
+
+def _check_keys(keys: Any) -> None:
+    """Refuse what are no keys with ids. Neither is shown: a key may stand where an id belongs."""
+    if not isinstance(keys, Mapping):
+        raise ConfigTypeError(
+            f"AesGcmCipher takes a dict from key ids to keys, not a value of type "
+            f'{type(keys).__name__}: {{"1": os.urandom(32)}}.'
+        )
+    for place, (id, key) in enumerate(cast("Mapping[Any, Any]", keys).items(), 1):
+        if not isinstance(id, str) or not isinstance(key, (bytes, bytearray, memoryview)):
+            raise ConfigTypeError(
+                f"Key {place} is of type {type(key).__name__} and its id of type "
+                f'{type(id).__name__}; ids are texts and keys bytes: {{"1": os.urandom(32)}}.'
+            )
+        if (size := len(bytes(cast("bytes", key)))) not in _SIZES:
+            raise ConfigError(
+                f"Key {place} has {size} bytes; AES takes 16, 24 or 32, such as os.urandom(32)."
+            )
+        if not _ID.fullmatch(id):
+            raise ConfigError(
+                f"The id of key {place}: use 1 to {_MOST_OF_ID} letters and digits, without ':' "
+                "and '+'."
+            )
 
 
 def _associated(name: str, bound: bytes) -> bytes:

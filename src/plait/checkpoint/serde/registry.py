@@ -21,6 +21,8 @@ from plait.checkpoint.serde.shapes import shape_of
 C = TypeVar("C", bound=type)
 
 
+_LONGEST = 1000
+"""Bytes of a wire name: it stands beside every value of its class."""
 _JOINT = 8
 """How many joint registries one keeps: graphs and savers are few, and used again and again."""
 
@@ -130,7 +132,9 @@ class Registry:
             The class.
 
         Raises:
-            TypeError: The class keeps its state where plait cannot see it; give both functions.
+            TypeError: The class keeps its state where plait cannot see it; give both functions. Or
+                what was given is no class, name or function.
+            ValueError: The name is empty, too long, or no valid text.
         """
         if cls is None:
 
@@ -142,9 +146,13 @@ class Registry:
             raise TypeError(f"register() takes a class, not {cls!r}.")
         if (encode is None) != (decode is None):
             raise TypeError(f"Give both encode= and decode= for {cls.__qualname__}, or neither.")
+        if encode is not None and not (callable(encode) and callable(decode)):
+            raise TypeError(f"encode= and decode= of {cls.__qualname__} are functions.")
+        if name is not None:
+            _check_name(name)
         if encode is None or decode is None:
             encode, decode = shape_of(cls)
-        entry = Entry(name or wire_name(cls), cls, encode, decode)
+        entry = Entry(wire_name(cls) if name is None else name, cls, encode, decode)
         self._types[cls] = self._names[entry.name] = entry
         self._changed()
         return cls
@@ -210,6 +218,18 @@ class Registry:
             codec.forget()
         for registry in self._children:
             registry._changed()
+
+
+def _check_name(name: Any) -> None:
+    """Refuse a wire name that no record could hold."""
+    if not isinstance(name, str):
+        raise TypeError(f"name= is a text, not a value of type {type(name).__name__}.")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise ValueError(f"name={name!r} is no valid text.") from None
+    if not 0 < size <= _LONGEST:
+        raise ValueError(f"name= has {size} bytes: give a text of 1 to {_LONGEST}.")
 
 
 def _in_turn(*registries: Registry | None) -> Iterator[Registry]:

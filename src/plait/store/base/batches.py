@@ -23,12 +23,14 @@ from plait.store.base.items import (
     PutOp,
     SearchOp,
 )
-from plait.store.base.namespaces import check_page, checked, checked_key, packed
+from plait.store.base.namespaces import checked, checked_key, packed, paged
 from plait.store.base.text import WHOLE, get_text_at_path, tokenize_path
 from plait.store.base.vectors import pack
 from plait.warnings import program_level
 
 Place = tuple[Namespace, str]
+_MOST_MINUTES = 10**300
+"""Whole numbers far beyond are none that a float could hold."""
 
 
 class Put:
@@ -95,7 +97,7 @@ class Batch:
         if isinstance(op, SearchOp):
             if op.filter is not None:
                 check_filter(op.filter)
-            check_page(op.limit, op.offset)
+            op = paged(op)
             if op.query:
                 self._ask(op.query)
             prefix = checked(op.namespace_prefix)
@@ -103,7 +105,7 @@ class Batch:
         if isinstance(op, ListNamespacesOp):
             for condition in op.match_conditions or ():
                 checked(condition.path)
-            return op
+            return paged(op)
         raise InvalidStoreOpError(f"Unknown operation type: {type(op)}. It is none of a store's.")
 
     def _ask(self, query: str) -> None:
@@ -227,3 +229,8 @@ def _dict(value: Any) -> dict[str, Any]:
 def _check_minutes(ttl: Any) -> None:
     if isinstance(ttl, bool) or not isinstance(ttl, int | float):
         raise InvalidStoreOpError(f"ttl={ttl!r}: a number of minutes, or None.")
+    if ttl != ttl or (isinstance(ttl, int) and abs(ttl) > _MOST_MINUTES):
+        raise InvalidStoreOpError(
+            f"ttl is {'nan' if ttl != ttl else 'past any calendar'}: a number of minutes, or None "
+            "to keep the item for ever."
+        )

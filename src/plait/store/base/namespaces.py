@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from plait.errors import InvalidNamespaceError, InvalidStoreOpError
 from plait.store.base.items import (
@@ -19,6 +19,9 @@ from plait.store.base.items import (
 
 RESERVED = "langgraph"
 """The root label that no item may be put below."""
+_MOST = (1 << 62) - 1
+"""No limit or offset is larger: twice as much is a number that databases hold."""
+_Paged = TypeVar("_Paged", SearchOp, ListNamespacesOp)
 
 
 def checked(namespace: Any) -> Namespace:
@@ -29,7 +32,10 @@ def checked(namespace: Any) -> Namespace:
             "." or a NUL in it, or cannot be written as UTF-8.
     """
     if namespace.__class__ is tuple:
-        packed(namespace)  # looks at each label, once
+        try:
+            packed(namespace)  # looks at each label, once
+        except TypeError:  # of a label without a hash, which is no text either
+            packed.__wrapped__(namespace)
         return namespace
     if isinstance(namespace, str) or not isinstance(namespace, Sequence):
         label = f"({namespace!r},)" if isinstance(namespace, str) else "('users', user_id)"
@@ -163,7 +169,7 @@ def enough(op: ListNamespacesOp) -> int:
         c.match_type != "prefix" or "*" in c.path for c in conditions
     ):
         return -1
-    return min(op.offset + op.limit, 1 << 62) if op.limit >= 0 <= op.offset else -1
+    return op.offset + op.limit if op.limit >= 0 else -1
 
 
 def listing(op: ListNamespacesOp, namespaces: list[Namespace]) -> list[Namespace]:
@@ -177,8 +183,11 @@ def listing(op: ListNamespacesOp, namespaces: list[Namespace]) -> list[Namespace
             raise InvalidStoreOpError(
                 f"Namespaces are matched by 'prefix' or 'suffix', not {condition.match_type!r}."
             )
-    if op.max_depth is not None and op.max_depth < 0:
-        raise InvalidStoreOpError(f"max_depth is {op.max_depth}; it cannot be negative.")
+    if op.max_depth is not None:
+        if not isinstance(cast("Any", op.max_depth), int):
+            raise InvalidStoreOpError(f"max_depth is {op.max_depth!r}: a whole number, or None.")
+        if op.max_depth < 0:
+            raise InvalidStoreOpError(f"max_depth is {op.max_depth}; it cannot be negative.")
     found = namespaces
     for condition in op.match_conditions or ():
         found = _meeting(found, MatchCondition(condition.match_type, tuple(condition.path)))
@@ -203,14 +212,21 @@ def _meeting(namespaces: list[Namespace], condition: MatchCondition) -> list[Nam
 
 def page(found: list[Any], limit: int, offset: int) -> list[Any]:
     """A slice of results; a negative limit is none."""
-    check_page(limit, offset)
     return found[offset:] if limit < 0 else found[offset : offset + limit]
 
 
-def check_page(limit: Any, offset: Any) -> None:
-    """Refuse what cannot be a limit or an offset."""
-    if not isinstance(limit, int) or not isinstance(offset, int) or offset < 0:
+def paged(op: _Paged) -> _Paged:
+    """An operation whose limit and offset are numbers that every database can hold.
+
+    Raises:
+        InvalidStoreOpError: They are no whole numbers, or the offset is negative.
+    """
+    limit, offset = op.limit, op.offset
+    if limit.__class__ is int and offset.__class__ is int and 0 <= offset < _MOST > abs(limit):
+        return op
+    if not (isinstance(limit, int) and isinstance(offset, int) and offset >= 0):  # pyright: ignore
         raise InvalidStoreOpError(
             f"limit={limit!r}, offset={offset!r}: both are whole numbers, the offset not negative; "
             "a limit of -1 means all."
         )
+    return op._replace(limit=max(-1, min(int(limit), _MOST)), offset=min(int(offset), _MOST))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice, repeat
-from sys import maxsize
 from threading import Lock
 from typing import Any, TypeAlias, cast
 
@@ -115,7 +114,10 @@ class InMemoryStore(BaseStore):
         checked when it was put."""
         if not self._direct or namespace.__class__ is not tuple or key.__class__ is not str:
             return None
-        row = self._items.get(namespace, _EMPTY).get(key)
+        try:
+            row = self._items.get(namespace, _EMPTY).get(key)
+        except TypeError:  # a label without a hash, which the checks will tell of
+            return None
         return None if row is None else row.item()
 
     def _do(self, op: Op) -> Result:
@@ -196,9 +198,8 @@ class InMemoryStore(BaseStore):
         if (judge := judge_of(op.filter)) is not None:
             rows = (row for row in rows if judge(row.value))
         if query is None:
-            start = min(op.offset, maxsize)
-            end = None if op.limit < 0 else min(op.offset + op.limit, maxsize)
-            return [row.found(None) for row in islice(rows, start, end)]
+            end = None if op.limit < 0 else op.offset + op.limit
+            return [row.found(None) for row in islice(rows, op.offset, end)]
         found = list(rows)
         scores = best_scores(query, [(row, vector) for row in found for vector in row.vectors])
         found.sort(key=lambda row: -scores.get(row, -2.0))
