@@ -35,8 +35,7 @@ demo: $(RUN_STAMP)  ## a real workflow: runs, is killed, goes on, asks you
 PYTEST := PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
 FORKING := tests/cli tests/durability tests/proof tests/testing tests/unknown
 test: $(DEV_STAMP)  ## all tests, and the examples in docstrings and documents
-	$(PYTEST) $(FORKING)
-	$(PYTEST) $(FORKING:%=--ignore %)
+	$(PYTEST) $(FORKING); first=$$?; $(PYTEST) $(FORKING:%=--ignore %) && exit $$first
 
 # Without mcp, which asks for a newer pydantic than plait does.
 LOWEST := $(VENV)/lowest

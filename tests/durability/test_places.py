@@ -381,7 +381,7 @@ def test_items_and_messages_are_not_put_into_a_file_that_is_gone(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "path", ["", ":memory:", "file::memory:", "file::memory:?cache=shared", "file:m?mode=memory"]
+    "path", [":memory:", "file::memory:", "file::memory:?cache=shared", "file:m?mode=memory"]
 )
 def test_a_database_in_memory_is_one_for_sync_and_async_runs(path: str) -> None:
     with SqliteSaver(path) as saver:
