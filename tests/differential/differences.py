@@ -41,6 +41,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_interrupts::resume_with_goto": "What a Command as input routes to is next",
     "b_savers::a_dict_in_a_file_is_closed_twice": "Dicts in files that are closed",
     "b_savers::a_factory_of_the_saver_in_memory": "Factories of the saver in memory",
+    "b_savers::an_empty_path_names_a_database": "An empty path of a SQLite database",
     "b_savers::port_filters_by_odd_keys": "Filters of metadata",
     "b_savers::port_filters_by_path_elsewhere": "Filters of metadata",
     "b_savers::port_filters_of_another_type": "Filters of metadata",

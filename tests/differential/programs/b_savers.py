@@ -817,3 +817,12 @@ async def case_sqlite_savers_called_the_other_way(env):
         found = [await env.aerror(saver.aget_tuple(CONFIG)), await env.aerror(saver.aget(CONFIG))]
     async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
         return [*found, env.error(lambda: saver.get_tuple(CONFIG))]
+
+
+def case_an_empty_path_names_a_database(env):
+    def kept():
+        with SqliteSaver.from_conn_string("") as saver:
+            store(saver, 1, port_config(), {"x": 1})
+            return len(list(saver.list(CONFIG)))
+
+    return env.error(kept)
