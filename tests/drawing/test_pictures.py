@@ -21,7 +21,7 @@ from plait.drawing import Graph, NodeStyles
 from plait.errors import MissingExtraError
 from plait.graph import END, START, StateGraph
 
-from .graphs import DESK, agent, chain, paper, service_desk
+from .graphs import DESK, agent, builder, chain, paper, service_desk
 
 SVG = "{http://www.w3.org/2000/svg}"
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
@@ -169,6 +169,18 @@ def test_a_picture_of_thirty_nodes_is_higher_than_a_screen_and_not_wider_than_tw
     width, height = size_of(service_desk().compile().get_graph().draw_mermaid_png())
     assert width < 2 * 1920
     assert 1000 < height < 4 * 1080
+
+
+def test_many_nodes_beside_each_other_are_drawn_one_below_the_other() -> None:
+    workers = [f"worker_{n}" for n in range(28)]
+    fan = builder(["split", *workers, "join"], [(START, "split"), (workers, "join")])
+    for worker in workers:
+        fan.add_edge("split", worker)
+    graph = fan.compile().get_graph()
+    width, height = size_of(graph.draw_mermaid_png())
+    assert width < 1920
+    assert height < 4 * 1080
+    assert titles(graph.draw_svg()) >= {f"split → {worker}" for worker in workers}
 
 
 def test_edges_of_loops_lead_back_up() -> None:

@@ -34,6 +34,9 @@ _FACT = 60
 _PIXELS_PER_INCH = 96
 _SHARP = 192
 """Dots per inch of PNGs: twice what screens show, so that text stays crisp."""
+_SCREEN = 1920 * 72 / _PIXELS_PER_INCH
+_FLAT = 4
+"""Pictures that are wider than so many points, and so many times as wide as high, lie on a side."""
 _INK = {
     None: ("#8b80c9", "1", "#4a5568", "1"),
     "visited": ("#2f855a", "2", "#2f855a", "2"),
@@ -80,7 +83,16 @@ def _drawn(graph: Graph, look: Look, form: str) -> bytes:
         _add_edges(picture, graph, look, names)
         _add_boxes(picture, graph, names)
         picture.layout(prog="dot")
+        if _is_broad(picture):
+            picture.graph_attr["rankdir"] = "LR"
+            picture.layout(prog="dot")
         return picture.draw(format=form)
+
+
+def _is_broad(picture: Any) -> bool:
+    """Whether a picture that was laid out is wider than a screen, and flat: a wide fan-out."""
+    left, low, right, high = map(float, picture.graph_attr["bb"].split(","))
+    return right - left > _SCREEN and right - left > _FLAT * (high - low)
 
 
 def _dress(picture: Any, look: Look, form: str) -> None:
