@@ -285,11 +285,23 @@ class _Lane:
                     left.remove(task.identity)
             self.report.next = tuple(left)
         pending = Pending(stored.writes)
+        self._tell_gone(pending, loop.gone_handlers(tasks))
         for task in tasks:
             if not task.saved:
                 asked = [each for each in pending.questions if task.id in pending.tasks_of[each]]
                 yield from self._look_inside(task, asked)
         self._try_writes(loop, sorted((task for task in tasks if task.saved), key=task_order))
+
+    def _tell_gone(self, pending: Pending, handlers: set[str]) -> None:
+        """Questions of error handlers that their nodes do not have any more."""
+        asked = pending.questions
+        gone = [each for each in asked if not handlers.isdisjoint(pending.tasks_of[each])]
+        if gone:
+            self._found(
+                "loses",
+                f"an error handler that is gone waits for an answer to {', '.join(gone)}, which "
+                "would reach nobody. Put it back, or move the thread on by update_state().",
+            )
 
     # --- the graphs inside -----------------------------------------------------------------------
 

@@ -108,6 +108,8 @@ class Loop(Running):
             if self.deadline is not None:
                 self.spec.inline = "none"  # who runs a task must be able to leave it
             tasks = self.prepare()
+            if self.answered:
+                self._tell_gone(tasks)
             if self.modes:
                 self._report_checkpoint(tasks)
             self.outcome = yield from self._steps(tasks)
