@@ -265,7 +265,7 @@ class _Lane:
                 "breaks",
                 f"node {name!r} is about to run, and graph {self.plan.name!r} does not have it. "
                 f"{nearest(name, self.plan.nodes)} Declare it with "
-                f"add_node(..., renamed_from={name!r}) if it was renamed.",
+                f"renamed_from={name!r} (of add_node, or of @entrypoint) if it was renamed.",
                 name,
             )
         try:

@@ -304,9 +304,9 @@ class Loop(Running):
             raise UnknownNodeError(
                 f"{self.spec.where} is about to run node {name!r} (checkpoint "
                 f"{self.checkpoint_id}), which graph {self.plan.name!r} no longer has. "
-                f"{nearest(name, self.plan.nodes)} If it was renamed, declare it: add_node(..., "
-                f"renamed_from={name!r}). Else put it back, or move the thread on with "
-                "update_state(config, values, as_node=...)."
+                f"{nearest(name, self.plan.nodes)} If it was renamed, declare it with "
+                f"renamed_from={name!r} (of add_node, or of @entrypoint). Else put it "
+                "back, or move the thread on with update_state(config, values, as_node=...)."
             )
         return node
 

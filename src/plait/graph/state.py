@@ -11,7 +11,7 @@ from plait.channels.last_value import LastValue
 from plait.common.lazy import lazily
 from plait.common.reflection import is_routine
 from plait.constants import END, RESERVED, START
-from plait.engine.migration import Migration
+from plait.engine.migration import Migration, former_names
 from plait.errors import (
     InvalidGraphError,
     InvalidNodeError,
@@ -31,7 +31,7 @@ from plait.graph.policies import (
     checked_metadata,
     handler_name,
 )
-from plait.graph.renames import check_versions, former_names
+from plait.graph.renames import check_versions
 from plait.graph.schema import Declared, agree, is_keyed
 from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
