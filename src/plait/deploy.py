@@ -7,7 +7,7 @@ reducers where tasks have written, on values that it throws away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -95,12 +95,20 @@ class DeployReport:
         return not self.of("breaks")
 
 
-def check(graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None) -> DeployReport:
+def check(
+    graph: Pregel | StateGraph[Any],
+    saver: Any,
+    *,
+    threads: Callable[[str], bool] | None = None,
+    progress: Tell = None,
+) -> DeployReport:
     """Which stored threads resume, migrate or break under a graph, and why.
 
     Args:
         graph: the new code: a compiled graph, or one that still is to be compiled.
         saver: holds the threads. They are read only, and only the newest checkpoint of each.
+        threads: says of a thread's id whether it is the graph's, where several graphs keep their
+            threads in one database; None: all are.
         progress: is called after each thread, with its id and how many are done.
 
     Raises:
@@ -116,14 +124,18 @@ def check(graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None)
     >>> [(thread.verdict, thread.findings[0].name) for thread in check(new, saver).threads]
     [('breaks', 'draft')]
     """
-    return _native(saver).run(_check(_compiled(graph), saver, progress))
+    return _native(saver).run(_check(_compiled(graph), saver, threads, progress))
 
 
 async def acheck(
-    graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None
+    graph: Pregel | StateGraph[Any],
+    saver: Any,
+    *,
+    threads: Callable[[str], bool] | None = None,
+    progress: Tell = None,
 ) -> DeployReport:
     """`check` without blocking the event loop."""
-    return await _native(saver).arun(_check(_compiled(graph), saver, progress))
+    return await _native(saver).arun(_check(_compiled(graph), saver, threads, progress))
 
 
 def _compiled(graph: Pregel | StateGraph[Any]) -> Pregel:
@@ -140,12 +152,16 @@ def _native(saver: Any) -> Any:
     )
 
 
-def _check(graph: Pregel, saver: Any, tell: Tell) -> Plan[DeployReport]:
+def _check(
+    graph: Pregel, saver: Any, wanted: Callable[[str], bool] | None, tell: Tell
+) -> Plan[DeployReport]:
     report = DeployReport(graph.plan.name, graph.plan.version)
     after, done, more = 0, 0, True
     while more:
         page: list[LaneRow] = yield ListThreads(after, PAGE)
         for row in page:
+            if wanted is not None and not wanted(row.thread_id):
+                continue
             thread = yield from _thread(graph, saver, row)
             if thread.checkpoint_id:
                 report.threads.append(thread)

@@ -118,6 +118,24 @@ def test_threads_are_listed_in_pages(saver: Any, monkeypatch: pytest.MonkeyPatch
     assert names == ["0", "1", "2", "3", "5", "6"]
 
 
+async def test_of_several_graphs_in_one_database_each_checks_its_own(saver: Any) -> None:
+    fill(saver)
+    asked: list[str] = []
+
+    def own(id: str) -> bool:
+        asked.append(id)
+        return id in ("done", "renamed")
+
+    told: list[str] = []
+    report = deploy.check(
+        shop.new, saver, threads=own, progress=lambda step: told.append(step.thread_id)
+    )
+    assert report.ok
+    assert sorted(by_thread(report)) == sorted(told) == ["done", "renamed"]
+    assert sorted(asked) == ["done", "gone", "renamed", "unreadable"]
+    assert await deploy.acheck(shop.new, saver, threads=own) == report
+
+
 def nested(name: str, outer: str, saver: Any = None, **former: Any) -> Any:
     inner = StateGraph(State).add_node(name, lambda state: {"log": [interrupt("?")]}, **former)
     inner.add_edge(START, name)
