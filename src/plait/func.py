@@ -54,6 +54,7 @@ from plait.types import (
     RetryPolicy,
     TimeoutPolicy,
     ensure_valid_checkpointer,
+    ensure_valid_memory,
 )
 from plait.typing import subscriptable
 from plait.warnings import take_renamed
@@ -322,6 +323,7 @@ class entrypoint:
             name = _name_of(checkpointer)
             raise TypeError(f"Write @entrypoint() above {name}, with parentheses.")
         self.checkpointer = ensure_valid_checkpointer(checkpointer)
+        ensure_valid_memory(store, cache)
         self.store = store
         self.context_schema = given["context_schema"]
         self.retry_policy = given["retry_policy"]

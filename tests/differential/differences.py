@@ -26,6 +26,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_schemas::reducer_known_by_another_schema": "Reducers that one schema declares",
     "a_send::send_to_unknown_node": "Routes to nodes that do not exist",
+    "a_stores::stores_and_caches_that_are_none": "Stores and caches that are none",
     "b_breakpoints::a_text_is_part_of_another_name": "Texts as breakpoints",
     "b_breakpoints::b06_goto_runs_with_the_pending_node": (
         "What a Command as input routes to is next"

@@ -44,6 +44,7 @@ from plait.types import (
     RetryPolicy,
     TracePolicy,
     ensure_valid_checkpointer,
+    ensure_valid_memory,
 )
 from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed
@@ -499,11 +500,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         before, after = breakpoints(interrupt_before), breakpoints(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
-        for what, given in (("store", store), ("cache", cache)):
-            if isinstance(given, type):
-                raise TypeError(
-                    f"{what}={given.__name__} is a class. Make one: {given.__name__}()."
-                )
+        ensure_valid_memory(store, cache)
         if schedule not in SCHEDULES:
             raise InvalidGraphError(
                 f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"
