@@ -26,6 +26,7 @@ from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest
+from plait.graph.schema import required
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
 from plait.pregel.nested import around
@@ -304,9 +305,26 @@ class _Lane:
         self._tell_gone(pending, loop.gone_handlers(tasks))
         for task in tasks:
             if not task.saved:
+                self._look_at_input(task)
                 asked = [each for each in pending.questions if task.id in pending.tasks_of[each]]
                 yield from self._look_inside(task, asked)
         self._try_writes(loop, sorted((task for task in tasks if task.saved), key=task_order))
+
+    def _look_at_input(self, task: Task) -> None:
+        """Whether a node's schema, if that is a class, can be made from the state."""
+        builder: StateGraph[Any] | None = getattr(self.graph, "builder", None)
+        spec = None if builder is None or task.is_push else builder.nodes.get(task.name)
+        if spec is None or not isinstance(task.input, dict):
+            return
+        lacking = [key for key in required(spec.input_schema) if key not in task.input]
+        if lacking:
+            self._found(
+                "breaks",
+                f"node {task.name!r} is to be handed {spec.input_schema.__name__}, and the thread "
+                f"has nothing for its {', '.join(map(repr, lacking))}. Give that a default, or "
+                "write a migration that sets it.",
+                task.identity,
+            )
 
     def _tell_gone(self, pending: Pending, handlers: set[str]) -> None:
         """Questions of error handlers that their nodes do not have any more."""

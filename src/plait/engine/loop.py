@@ -42,6 +42,8 @@ from plait.errors import (
     GraphBubbleUp,
     GraphDrained,
     GraphRecursionError,
+    InvalidUpdateError,
+    MigrationError,
     UnknownNodeError,
     nearest,
 )
@@ -213,7 +215,7 @@ class Loop(Running):
         """Take a stored checkpoint as the place to start from; it becomes as today's graph is."""
         if snapshot is not None:
             moved = adapt(self.plan, snapshot, self.spec.where)
-            self.state = State(self.plan, snapshot.values)
+            self.state = self._restored(snapshot)
             if moved is not None:
                 self.moved = moved
                 self.state.moved(moved.changed, moved.gone)
@@ -235,6 +237,18 @@ class Loop(Running):
             if self.deadline is None:
                 self.deadline = snapshot.frontier.get("deadline")
         self.stop = self.step + self.spec.recursion_limit + 1
+
+    def _restored(self, snapshot: Snapshot) -> State:
+        try:
+            return State(self.plan, snapshot.values)
+        except InvalidUpdateError as error:
+            raise MigrationError(
+                f"The state of {self.spec.where}, checkpoint {snapshot.id}, is not that of graph "
+                f"{self.plan.name!r} any more: {error} Give the graph the next version, and a "
+                "migration that brings the value to its new form.",
+                checkpoint_id=snapshot.id,
+                version=self.plan.version,
+            ) from error
 
     def prepare(self, *, known_only: bool = False) -> list[Task]:
         """The tasks of the next super-step: `Send`s in order, then triggered nodes by name.
