@@ -154,6 +154,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::reads_that_begin_a_ttl_anew": "Reads that begin a ttl anew",
     "c_stores_different::sqlite_store_in_async_programs": "Sync and async in the SQLite store",
     "c_stores_different::sync_calls_of_the_async_store": "Sync and async in the SQLite store",
+    "c_stores_different::the_whole_value_as_a_field_of_a_put": "The whole value in one put",
     "c_stores_different::ttl_of_a_store_without": "A ttl in a store without",
     "c_stores_different::values_in_sqlite": "Values in the SQLite store",
     "c_stores_different::values_of_an_item_are_its_own": "Items of the memory store are copies",
