@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.progress import Progress, Tell
@@ -316,7 +316,8 @@ class _Lane:
         spec = None if builder is None or task.is_push else builder.nodes.get(task.name)
         if spec is None or not isinstance(task.input, dict):
             return
-        lacking = [key for key in required(spec.input_schema) if key not in task.input]
+        given = cast("dict[str, Any]", task.input)
+        lacking = [key for key in required(spec.input_schema) if key not in given]
         if lacking:
             self._found(
                 "breaks",

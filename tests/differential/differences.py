@@ -55,6 +55,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     ),
     "c_cache::answers_are_not_cached": "Cached results and answers",
     "c_cache::clear_cache_of_an_unknown_node": "clear_cache of unknown nodes",
+    "c_cache::results_of_partials_and_graphs_in_one_cache": "Cached results of what is bound",
     "c_cache_redis::a_client_that_decodes": "Redis clients that decode",
     "c_cache_redis::an_async_client": "Async clients of Redis",
     "c_cache_redis::clearing_while_redis_is_away": "Clearing a cache that is away",

@@ -7,7 +7,6 @@ writes would have; the node's edges are not followed, the handler's Command says
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from plait.engine.limits import Limits
 from plait.engine.spec import NO_ITEMS
 from plait.engine.storing import Flow
 from plait.engine.tasks import Task, task_id
-from plait.errors import GraphBubbleUp, NodeError, UnusedAnswerWarning
+from plait.errors import GraphBubbleUp, NodeError
 
 
 class Handlers(Limits):
@@ -78,19 +77,6 @@ class Handlers(Limits):
             for name in (HANDLER + task.identity, DEFAULT_HANDLER)
             if (id := task_id(task.step.base, task.step.ns, name, task.order)) not in kept
         }
-
-    def _tell_gone(self, tasks: Sequence[Task]) -> None:
-        """Warn of answers that the caller of the run gave to handlers that are gone."""
-        written = [write for id in self.gone_handlers(tasks) for write in self.journal.get(id, ())]
-        given = {id for channel, value in written if channel == RESUME for id in value}
-        if lost := sorted(given & self.answered):
-            warnings.warn(
-                f"The answer to question {', '.join(lost)} has reached nobody: it was asked by an "
-                "error handler that its node does not have any more. Put it back before such "
-                "threads go on.",
-                UnusedAnswerWarning,
-                stacklevel=2,
-            )
 
     def _with_handlers(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks whose writes apply: handlers in place of what they handled."""
