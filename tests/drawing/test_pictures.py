@@ -161,8 +161,18 @@ def test_a_very_long_name_is_broken_into_lines_and_told_in_full_as_title() -> No
 
 def test_what_is_known_of_a_node_is_shown_below_its_name() -> None:
     graph = Graph()
-    graph.add_node(None, "review", metadata={"__interrupt": "before", "defer": True, "owner": "me"})
-    assert texts(graph.draw_svg()) == ["review", "pauses: before", "deferred", "owner: me"]
+    known = {"__interrupt": "before", "__tools": ["find", "send"], "defer": True, "owner": "me"}
+    graph.add_node(None, "review", metadata=known)
+    shown = ["review", "pauses: before", "tools: find, send", "deferred", "owner: me"]
+    assert texts(graph.draw_svg()) == shown
+
+
+def test_a_long_name_is_broken_between_its_words() -> None:
+    graph = by_hand("ModelCallLimitMiddleware.before_model", "HumanInTheLoopMiddleware.after_model")
+    assert texts(graph.draw_svg()) == [
+        *("ModelCallLimitMiddleware.", "before_model"),
+        *("HumanInTheLoopMiddleware.", "after_model"),
+    ]
 
 
 def test_a_picture_of_thirty_nodes_is_higher_than_a_screen_and_not_wider_than_two() -> None:

@@ -45,7 +45,7 @@ _INK = {
 }
 """Mark to the colour and width of a node's rim, and of edges."""
 _FILLS = {"visited": "#d9f2e3", "current": "#fff3cd", "failed": "#fde2e1"}
-_FACT_NAMES = {"__interrupt": "pauses", "defer": "deferred"}
+_FACT_NAMES = {"__interrupt": "pauses", "__tools": "tools", "defer": "deferred"}
 
 
 @dataclass
@@ -216,13 +216,13 @@ def _node_label(node: Node, name: str) -> str:
 
 
 def _cut(name: str) -> list[str]:
-    """A name in lines that fit a box, broken after spaces and underscores where it has some."""
+    """A name in lines that fit a box, broken where its words end (spaces, underscores, dots)."""
     name = _text(name)
     if len(name) > _LONGEST:
         name = name[: _LONGEST - 1] + "…"
     lines: list[str] = []
     line = ""
-    for part in re.findall(r"[^\s_-]*[\s_-]+|[^\s_-]+", name) or [name]:
+    for part in re.findall(r"[^\s_.-]*[\s_.-]+|[^\s_.-]+", name) or [name]:
         for piece in (part[at : at + _LINE] for at in range(0, len(part), _LINE)):
             if line and len(line) + len(piece.rstrip()) > _LINE:
                 lines.append(line)
