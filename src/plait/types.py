@@ -458,7 +458,7 @@ def ensure_valid_memory(store: Any, cache: Any) -> None:
             continue
         if isinstance(given, type):
             raise TypeError(f"{what}={given.__name__} is a class. Make one: {given.__name__}().")
-        if isinstance(given, dict) or not any(hasattr(given, name) for name in _DOES[what]):
+        if type(given) is dict or not any(hasattr(given, name) for name in _DOES[what]):
             shown, example = f"{given!r:.80}", f"InMemory{what.title()}()"
             raise TypeError(f"{what}={shown} is no {what}. Give the graph one: {what}={example}.")
 
