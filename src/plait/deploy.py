@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
+from plait.channels.untracked_value import UntrackedValue
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.progress import Progress, Tell
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
@@ -272,7 +273,14 @@ class _Lane:
         if loop.moved is not None:
             self.moved = True
             self._tell_moved(loop.moved)
+            self._tell_untracked(stored)
         return loop
+
+    def _tell_untracked(self, stored: Snapshot) -> None:
+        for key in stored.values:
+            if isinstance(self.plan.channels.get(key), UntrackedValue):
+                what = f"key {key!r} is not stored any more (UntrackedValue): what it holds is lost"
+                self._found("loses", what, key)
 
     def _follow(self, loop: Loop, stored: Snapshot) -> Plan[None]:
         """What would run next, and the graphs inside of it."""

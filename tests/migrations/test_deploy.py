@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from plait import START, Command, InMemorySaver, Send, SqliteSaver, StateGraph, deploy, interrupt
-from plait.channels import Topic
+from plait.channels import Topic, UntrackedValue
 from plait.checkpoint.log.requests import DropLanes, Renew, Transact
 from plait.errors import ConfigError, MigrationError, UnreachableNodeWarning, UnusedAnswerWarning
 
@@ -385,6 +385,26 @@ def test_a_value_that_a_key_of_another_kind_cannot_hold_breaks(saver: Any) -> No
     listed = graph(After, version=2, migrations={1: lambda values: {"found": [values["found"]]}})
     assert deploy.check(listed, saver).ok
     assert listed.invoke(Command(resume="yes"), thread("1")) == {"found": ["one"]}
+
+
+def test_a_key_that_is_not_stored_any_more_is_told(saver: Any) -> None:
+    class Before(TypedDict, total=False):
+        found: str
+
+    class After(TypedDict, total=False):
+        found: Annotated[str, UntrackedValue]
+
+    def graph(state: Any) -> Any:
+        builder = StateGraph(state).add_node("ask", lambda _: interrupt("?") and None)
+        return builder.add_edge(START, "ask").compile(checkpointer=saver)
+
+    graph(Before).invoke({"found": "one"}, thread("1"))
+    (found,) = deploy.check(graph(After), saver).threads
+    assert (found.verdict, found.loses) == ("migrates", True)
+    assert "UntrackedValue" in found.findings[0].what
+    assert not graph(After).invoke(Command(resume="yes"), thread("1"))
+    (found,) = deploy.check(graph(After), saver).threads
+    assert found.verdict == "resumes"
 
 
 def test_a_damaged_thread_breaks_and_the_others_are_still_told(tmp_path: Path) -> None:
