@@ -330,7 +330,7 @@ async def case_cancelled_error_of_user_code_is_not_retried(env):
 
     alone, handled = graph_of(node), graph_of(node, error_handler=handler)
     around = StateGraph(State)
-    around.add_node("inner", alone, retry_policy=fast()).add_edge(START, "inner")
+    around.add_node("n", alone, retry_policy=fast()).add_edge(START, "n")
     return [
         await env.aerror(alone.ainvoke({})),
         await handled.ainvoke({}),
