@@ -7,10 +7,11 @@ reducers where tasks have written, on values that it throws away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
+from plait.channels.untracked_value import UntrackedValue
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.progress import Progress, Tell
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
@@ -26,6 +27,7 @@ from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest
+from plait.graph.schema import required
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
 from plait.pregel.nested import around
@@ -95,12 +97,20 @@ class DeployReport:
         return not self.of("breaks")
 
 
-def check(graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None) -> DeployReport:
+def check(
+    graph: Pregel | StateGraph[Any],
+    saver: Any,
+    *,
+    threads: Callable[[str], bool] | None = None,
+    progress: Tell = None,
+) -> DeployReport:
     """Which stored threads resume, migrate or break under a graph, and why.
 
     Args:
         graph: the new code: a compiled graph, or one that still is to be compiled.
         saver: holds the threads. They are read only, and only the newest checkpoint of each.
+        threads: says of a thread's id whether it is the graph's, where several graphs keep their
+            threads in one database; None: all are.
         progress: is called after each thread, with its id and how many are done.
 
     Raises:
@@ -116,14 +126,18 @@ def check(graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None)
     >>> [(thread.verdict, thread.findings[0].name) for thread in check(new, saver).threads]
     [('breaks', 'draft')]
     """
-    return _native(saver).run(_check(_compiled(graph), saver, progress))
+    return _native(saver).run(_check(_compiled(graph), saver, threads, progress))
 
 
 async def acheck(
-    graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None
+    graph: Pregel | StateGraph[Any],
+    saver: Any,
+    *,
+    threads: Callable[[str], bool] | None = None,
+    progress: Tell = None,
 ) -> DeployReport:
     """`check` without blocking the event loop."""
-    return await _native(saver).arun(_check(_compiled(graph), saver, progress))
+    return await _native(saver).arun(_check(_compiled(graph), saver, threads, progress))
 
 
 def _compiled(graph: Pregel | StateGraph[Any]) -> Pregel:
@@ -140,12 +154,16 @@ def _native(saver: Any) -> Any:
     )
 
 
-def _check(graph: Pregel, saver: Any, tell: Tell) -> Plan[DeployReport]:
+def _check(
+    graph: Pregel, saver: Any, wanted: Callable[[str], bool] | None, tell: Tell
+) -> Plan[DeployReport]:
     report = DeployReport(graph.plan.name, graph.plan.version)
     after, done, more = 0, 0, True
     while more:
         page: list[LaneRow] = yield ListThreads(after, PAGE)
         for row in page:
+            if wanted is not None and not wanted(row.thread_id):
+                continue
             thread = yield from _thread(graph, saver, row)
             if thread.checkpoint_id:
                 report.threads.append(thread)
@@ -255,7 +273,14 @@ class _Lane:
         if loop.moved is not None:
             self.moved = True
             self._tell_moved(loop.moved)
+            self._tell_untracked(stored)
         return loop
+
+    def _tell_untracked(self, stored: Snapshot) -> None:
+        for key in stored.values:
+            if isinstance(self.plan.channels.get(key), UntrackedValue):
+                what = f"key {key!r} is not stored any more (UntrackedValue): what it holds is lost"
+                self._found("loses", what, key)
 
     def _follow(self, loop: Loop, stored: Snapshot) -> Plan[None]:
         """What would run next, and the graphs inside of it."""
@@ -265,7 +290,7 @@ class _Lane:
                 "breaks",
                 f"node {name!r} is about to run, and graph {self.plan.name!r} does not have it. "
                 f"{nearest(name, self.plan.nodes)} Declare it with "
-                f"add_node(..., renamed_from={name!r}) if it was renamed.",
+                f"renamed_from={name!r} (of add_node, or of @entrypoint) if it was renamed.",
                 name,
             )
         try:
@@ -285,11 +310,41 @@ class _Lane:
                     left.remove(task.identity)
             self.report.next = tuple(left)
         pending = Pending(stored.writes)
+        self._tell_gone(pending, loop.gone_handlers(tasks))
         for task in tasks:
             if not task.saved:
+                self._look_at_input(task)
                 asked = [each for each in pending.questions if task.id in pending.tasks_of[each]]
                 yield from self._look_inside(task, asked)
         self._try_writes(loop, sorted((task for task in tasks if task.saved), key=task_order))
+
+    def _look_at_input(self, task: Task) -> None:
+        """Whether a node's schema, if that is a class, can be made from the state."""
+        builder: StateGraph[Any] | None = getattr(self.graph, "builder", None)
+        spec = None if builder is None or task.is_push else builder.nodes.get(task.name)
+        if spec is None or not isinstance(task.input, dict):
+            return
+        given = cast("dict[str, Any]", task.input)
+        lacking = [key for key in required(spec.input_schema) if key not in given]
+        if lacking:
+            self._found(
+                "breaks",
+                f"node {task.name!r} is to be handed {spec.input_schema.__name__}, and the thread "
+                f"has nothing for its {', '.join(map(repr, lacking))}. Give that a default, or "
+                "write a migration that sets it.",
+                task.identity,
+            )
+
+    def _tell_gone(self, pending: Pending, handlers: set[str]) -> None:
+        """Questions of error handlers that their nodes do not have any more."""
+        asked = pending.questions
+        gone = [each for each in asked if not handlers.isdisjoint(pending.tasks_of[each])]
+        if gone:
+            self._found(
+                "loses",
+                f"an error handler that is gone waits for an answer to {', '.join(gone)}, which "
+                "would reach nobody. Put it back, or move the thread on by update_state().",
+            )
 
     # --- the graphs inside -----------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from plait.constants import END, PREVIOUS, RETURN, START
 from plait.engine.called import Made, tasks_called
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
+from plait.engine.migration import Renames, former_names, todays_names
 from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
 from plait.engine.state import State
@@ -53,6 +54,7 @@ from plait.types import (
     RetryPolicy,
     TimeoutPolicy,
     ensure_valid_checkpointer,
+    ensure_valid_memory,
 )
 from plait.typing import subscriptable
 from plait.warnings import take_renamed
@@ -292,6 +294,8 @@ class entrypoint:
         cache: where results are kept, of the workflow and of the tasks that it calls.
         cache_policy: when the workflow's own result is taken from the cache.
         timeout: how long one attempt may take, in seconds or as a `TimeoutPolicy`.
+        renamed_from: the names that the function had before, oldest first: threads that were
+            stored under one go on.
         older: the deprecated `config_schema` and `retry`.
     """
 
@@ -304,6 +308,8 @@ class entrypoint:
         cache_policy: CachePolicy | None = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
         timeout: float | timedelta | TimeoutPolicy | None = None,
+        *,
+        renamed_from: str | Sequence[str] = (),
         **older: Any,
     ) -> None:
         given = take_renamed(
@@ -317,12 +323,14 @@ class entrypoint:
             name = _name_of(checkpointer)
             raise TypeError(f"Write @entrypoint() above {name}, with parentheses.")
         self.checkpointer = ensure_valid_checkpointer(checkpointer)
+        ensure_valid_memory(store, cache)
         self.store = store
         self.context_schema = given["context_schema"]
         self.retry_policy = given["retry_policy"]
         self.cache = cache
         self.cache_policy = checked_cache_policy(cache_policy)
         self.timeout = TimeoutPolicy.coerce(timeout)
+        self.former = former_names(renamed_from, "renamed_from of entrypoint()")
 
     @dataclass(slots=True)
     class final(Generic[R, S]):
@@ -336,7 +344,7 @@ class entrypoint:
 
         Raises:
             InvalidNodeError: it is no function.
-            InvalidGraphError: it has no parameter for the input.
+            InvalidGraphError: it has no parameter for the input, or its name is a former one too.
             NotSupportedError: a generator function.
 
         Warns:
@@ -362,6 +370,7 @@ class entrypoint:
             input=START,
             output=END,
             stream=END,
+            renames=Renames(todays_names("Workflow", {name: self.former})),
         )
         warn_of_missing_cache(plan, self.cache, "Use @entrypoint(cache=InMemoryCache())")
         return Workflow(
@@ -467,6 +476,7 @@ def _entry_plan(binding: Binding, name: str, declared: entrypoint) -> NodePlan:
         cache=policy and CachePlan((*namespace_of(binding.function), name), policy),
         code=binding.function,
         update=by_hand,
+        former=declared.former,
     )
 
 

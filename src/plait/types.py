@@ -446,6 +446,23 @@ def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:
     )
 
 
+_DOES = {"store": ("get", "aget", "search", "asearch", "batch", "abatch"), "cache": ("set", "aset")}
+"""What tells a store, or a cache, from what is none: it has one of these methods."""
+
+
+def ensure_valid_memory(store: Any, cache: Any) -> None:
+    """Raise TypeError if they cannot serve as a graph's `store` and `cache`. (None and False say
+    that there is none.)"""
+    for what, given in (("store", store), ("cache", cache)):
+        if given is None or given is False:
+            continue
+        if isinstance(given, type):
+            raise TypeError(f"{what}={given.__name__} is a class. Make one: {given.__name__}().")
+        if type(given) is dict or not any(hasattr(given, name) for name in _DOES[what]):
+            shown, example = f"{given!r:.80}", f"InMemory{what.title()}()"
+            raise TypeError(f"{what}={shown} is no {what}. Give the graph one: {what}={example}.")
+
+
 __all__ = [
     "All",
     "CachePolicy",
@@ -481,6 +498,7 @@ __all__ = [
     "UpdatesStreamPart",
     "ValuesStreamPart",
     "ensure_valid_checkpointer",
+    "ensure_valid_memory",
     "interrupt",
     "omit_payload",
 ]

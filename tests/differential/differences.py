@@ -26,6 +26,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_schemas::reducer_known_by_another_schema": "Reducers that one schema declares",
     "a_send::send_to_unknown_node": "Routes to nodes that do not exist",
+    "a_stores::stores_and_caches_that_are_none": "Stores and caches that are none",
     "b_breakpoints::a_text_is_part_of_another_name": "Texts as breakpoints",
     "b_breakpoints::b06_goto_runs_with_the_pending_node": (
         "What a Command as input routes to is next"
@@ -54,6 +55,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     ),
     "c_cache::answers_are_not_cached": "Cached results and answers",
     "c_cache::clear_cache_of_an_unknown_node": "clear_cache of unknown nodes",
+    "c_cache::results_of_partials_and_graphs_in_one_cache": "Cached results of what is bound",
     "c_cache_redis::a_client_that_decodes": "Redis clients that decode",
     "c_cache_redis::an_async_client": "Async clients of Redis",
     "c_cache_redis::clearing_while_redis_is_away": "Clearing a cache that is away",
@@ -153,6 +155,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::reads_that_begin_a_ttl_anew": "Reads that begin a ttl anew",
     "c_stores_different::sqlite_store_in_async_programs": "Sync and async in the SQLite store",
     "c_stores_different::sync_calls_of_the_async_store": "Sync and async in the SQLite store",
+    "c_stores_different::the_whole_value_as_a_field_of_a_put": "The whole value in one put",
     "c_stores_different::ttl_of_a_store_without": "A ttl in a store without",
     "c_stores_different::values_in_sqlite": "Values in the SQLite store",
     "c_stores_different::values_of_an_item_are_its_own": "Items of the memory store are copies",

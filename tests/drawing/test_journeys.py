@@ -14,7 +14,7 @@ from plait.errors import ConfigError, UnknownNodeError
 from plait.graph import END, START, StateGraph
 from plait.types import Command
 
-from .graphs import State, chain, node, service_desk, waiting
+from .graphs import State, ask, chain, node, service_desk, waiting
 
 SVG = "{http://www.w3.org/2000/svg}"
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -146,6 +146,19 @@ def test_a_failed_node_is_marked_as_failed() -> None:
         app.invoke({"log": []}, THREAD)
     way = marks(app.get_thread_graph(THREAD))
     assert (way.visited, way.current, way.failed) == ({"__start__", "good"}, set(), {"bad"})
+
+
+def test_an_error_handler_that_asks_is_where_the_thread_waits() -> None:
+    def fail(state: State) -> None:
+        raise ValueError("no")
+
+    graph = StateGraph(State).add_node("bad", fail, error_handler=ask).add_edge(START, "bad")
+    app = graph.compile(checkpointer=InMemorySaver())
+    app.invoke({"log": []}, THREAD)
+    way = marks(app.get_thread_graph(THREAD))
+    assert (way.current, way.failed) == ({"__error_handler__bad"}, {"bad"})
+    app.invoke(Command(resume="yes"), THREAD)
+    assert "__error_handler__bad" in marks(app.get_thread_graph(THREAD)).visited
 
 
 def test_a_thread_that_never_ran_marks_nothing() -> None:

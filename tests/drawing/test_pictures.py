@@ -21,7 +21,7 @@ from plait.drawing import Graph, NodeStyles
 from plait.errors import MissingExtraError
 from plait.graph import END, START, StateGraph
 
-from .graphs import DESK, agent, chain, paper, service_desk
+from .graphs import DESK, agent, builder, chain, paper, service_desk
 
 SVG = "{http://www.w3.org/2000/svg}"
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
@@ -161,14 +161,36 @@ def test_a_very_long_name_is_broken_into_lines_and_told_in_full_as_title() -> No
 
 def test_what_is_known_of_a_node_is_shown_below_its_name() -> None:
     graph = Graph()
-    graph.add_node(None, "review", metadata={"__interrupt": "before", "defer": True, "owner": "me"})
-    assert texts(graph.draw_svg()) == ["review", "pauses: before", "deferred", "owner: me"]
+    known = {"__interrupt": "before", "__tools": ["find", "send"], "defer": True, "owner": "me"}
+    graph.add_node(None, "review", metadata=known)
+    shown = ["review", "pauses: before", "tools: find, send", "deferred", "owner: me"]
+    assert texts(graph.draw_svg()) == shown
+
+
+def test_a_long_name_is_broken_between_its_words() -> None:
+    graph = by_hand("ModelCallLimitMiddleware.before_model", "HumanInTheLoopMiddleware.after_model")
+    assert texts(graph.draw_svg()) == [
+        *("ModelCallLimitMiddleware.", "before_model"),
+        *("HumanInTheLoopMiddleware.", "after_model"),
+    ]
 
 
 def test_a_picture_of_thirty_nodes_is_higher_than_a_screen_and_not_wider_than_two() -> None:
     width, height = size_of(service_desk().compile().get_graph().draw_mermaid_png())
     assert width < 2 * 1920
     assert 1000 < height < 4 * 1080
+
+
+def test_many_nodes_beside_each_other_are_drawn_one_below_the_other() -> None:
+    workers = [f"worker_{n}" for n in range(28)]
+    fan = builder(["split", *workers, "join"], [(START, "split"), (workers, "join")])
+    for worker in workers:
+        fan.add_edge("split", worker)
+    graph = fan.compile().get_graph()
+    width, height = size_of(graph.draw_mermaid_png())
+    assert width < 1920
+    assert height < 4 * 1080
+    assert titles(graph.draw_svg()) >= {f"split → {worker}" for worker in workers}
 
 
 def test_edges_of_loops_lead_back_up() -> None:

@@ -49,6 +49,15 @@ def test_it_succeeds_where_every_thread_resumes(database: Path) -> None:
     assert every.stdout.startswith("resumes done (at its end)\n")
 
 
+def test_of_several_graphs_in_one_database_each_finds_its_own(database: Path) -> None:
+    arguments = ("check-deploy", "shop:new", "--db", str(database))
+    ran = plait(*arguments, "--threads", "ren*", "--threads", "done")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == "2 threads: 0 resume, 2 migrate, 0 break"
+    assert plait(*arguments, "--threads", "gone").returncode == 1
+    assert plait(*arguments, "--threads", "Gone").stdout.startswith("0 threads")
+
+
 def test_json_has_everything(database: Path) -> None:
     ran = plait("check-deploy", "shop:new", "--db", str(database), "--json")
     assert ran.returncode == 1

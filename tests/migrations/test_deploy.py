@@ -1,13 +1,17 @@
 """Before new code goes live, `check` says what it makes of every thread, and touches none."""
 
 import sqlite3
+from dataclasses import dataclass
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from pydantic import BaseModel, ValidationError, model_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from plait import START, Command, InMemorySaver, Send, SqliteSaver, StateGraph, deploy, interrupt
+from plait.channels import Topic, UntrackedValue
 from plait.checkpoint.log.requests import DropLanes, Renew, Transact
 from plait.errors import ConfigError, MigrationError, UnreachableNodeWarning, UnusedAnswerWarning
 
@@ -116,6 +120,24 @@ def test_threads_are_listed_in_pages(saver: Any, monkeypatch: pytest.MonkeyPatch
     saver.delete_thread("4")
     names = [each.thread_id for each in deploy.check(shop.same, saver).threads]
     assert names == ["0", "1", "2", "3", "5", "6"]
+
+
+async def test_of_several_graphs_in_one_database_each_checks_its_own(saver: Any) -> None:
+    fill(saver)
+    asked: list[str] = []
+
+    def own(id: str) -> bool:
+        asked.append(id)
+        return id in ("done", "renamed")
+
+    told: list[str] = []
+    report = deploy.check(
+        shop.new, saver, threads=own, progress=lambda step: told.append(step.thread_id)
+    )
+    assert report.ok
+    assert sorted(by_thread(report)) == sorted(told) == ["done", "renamed"]
+    assert sorted(asked) == ["done", "gone", "renamed", "unreadable"]
+    assert await deploy.acheck(shop.new, saver, threads=own) == report
 
 
 def nested(name: str, outer: str, saver: Any = None, **former: Any) -> Any:
@@ -286,6 +308,103 @@ def test_a_write_that_waits_and_does_not_fit_a_new_reducer_breaks(saver: Any) ->
     assert "TypeError" in finding.what
     with pytest.raises(TypeError):
         graph(only_sets, saver).invoke(Command(resume="b"), thread("1"))
+
+
+@dataclass
+class Signed:
+    signer: str
+    text: str = ""
+
+
+class Model(BaseModel):
+    signer: str
+    text: str = ""
+
+
+class FilledModel(Model):
+    @model_validator(mode="before")
+    @classmethod
+    def fill(cls, values: Any) -> Any:
+        return {"signer": "nobody", **values}
+
+
+class SignedDict(TypedDict):
+    signer: str
+    text: str
+
+
+@pytest.mark.parametrize(
+    ("schema", "error"),
+    [
+        (Signed, TypeError),
+        (Model, ValidationError),
+        (pydantic_dataclass(Signed), ValidationError),
+        (FilledModel, None),
+        (SignedDict, None),
+    ],
+)
+def test_a_state_that_a_node_cannot_be_handed_breaks(
+    saver: Any, schema: Any, error: type[Exception] | None
+) -> None:
+    def graph(state: Any) -> Any:
+        builder = StateGraph(state).add_node("ask", lambda _: {"text": interrupt("?")})
+        return builder.add_edge(START, "ask").compile(checkpointer=saver)
+
+    class Before(TypedDict, total=False):
+        text: str
+
+    graph(Before).invoke({"text": "hi"}, thread("1"))
+    (found,) = deploy.check(graph(schema), saver).threads
+    if error is None:
+        assert found.verdict == "resumes"
+        return
+    assert found.verdict == "breaks"
+    assert [finding.name for finding in found.findings] == ["ask"]
+    assert "has nothing for its 'signer'" in found.findings[0].what
+    with pytest.raises(error, match="signer"):
+        graph(schema).invoke(Command(resume="yes"), thread("1"))
+
+
+def test_a_value_that_a_key_of_another_kind_cannot_hold_breaks(saver: Any) -> None:
+    class Before(TypedDict, total=False):
+        found: str
+
+    class After(TypedDict, total=False):
+        found: Annotated[list[str], Topic(str, accumulate=True)]
+
+    def graph(state: Any, **options: Any) -> Any:
+        builder = StateGraph(state, **options).add_node("ask", lambda _: interrupt("?") and None)
+        return builder.add_edge(START, "ask").compile(checkpointer=saver)
+
+    graph(Before).invoke({"found": "one"}, thread("1"))
+    now = graph(After)
+    (found,) = deploy.check(now, saver).threads
+    assert found.verdict == "breaks"
+    with pytest.raises(MigrationError, match=r"key 'found' does not fit its Topic.*next version"):
+        now.invoke(Command(resume="yes"), thread("1"))
+    listed = graph(After, version=2, migrations={1: lambda values: {"found": [values["found"]]}})
+    assert deploy.check(listed, saver).ok
+    assert listed.invoke(Command(resume="yes"), thread("1")) == {"found": ["one"]}
+
+
+def test_a_key_that_is_not_stored_any_more_is_told(saver: Any) -> None:
+    class Before(TypedDict, total=False):
+        found: str
+
+    class After(TypedDict, total=False):
+        found: Annotated[str, UntrackedValue]
+
+    def graph(state: Any) -> Any:
+        builder = StateGraph(state).add_node("ask", lambda _: interrupt("?") and None)
+        return builder.add_edge(START, "ask").compile(checkpointer=saver)
+
+    graph(Before).invoke({"found": "one"}, thread("1"))
+    (found,) = deploy.check(graph(After), saver).threads
+    assert (found.verdict, found.loses) == ("migrates", True)
+    assert "UntrackedValue" in found.findings[0].what
+    assert not graph(After).invoke(Command(resume="yes"), thread("1"))
+    (found,) = deploy.check(graph(After), saver).threads
+    assert found.verdict == "resumes"
 
 
 def test_a_damaged_thread_breaks_and_the_others_are_still_told(tmp_path: Path) -> None:

@@ -75,6 +75,37 @@ def test_an_answer_to_a_task_that_ends_without_asking_is_told_of(
         assert caller.invoke(graph(saver, ask_nothing), Command(resume="no")) == {"answer": "yes"}
 
 
+def fail(state: State) -> State:
+    raise ValueError("no")
+
+
+def handled(saver: Any, node: Any, handler: Any, *, of_all: Any = None) -> Any:
+    builder = StateGraph(State).set_node_defaults(error_handler=of_all)
+    builder.add_node("in", node, error_handler=handler).add_edge(START, "in")
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("default", [False, True], ids=["none", "that of all nodes"])
+def test_an_answer_to_an_error_handler_that_is_gone_is_told_of(
+    saver: Any, caller: Caller, default: bool
+) -> None:
+    before = handled(saver, fail, ask)
+    (asked,) = caller.invoke(before, {})["__interrupt__"]
+    (thread,) = deploy.check(before, saver).threads
+    assert thread.verdict == "resumes"
+    now = (
+        handled(saver, fail, None, of_all=ask_otherwise)
+        if default
+        else handled(saver, ask_otherwise, None)
+    )
+    (thread,) = deploy.check(now, saver).threads
+    assert thread.loses
+    assert [f"answer to {asked.id}" in finding.what for finding in thread.findings] == [True]
+    with pytest.warns(UnusedAnswerWarning, match=f"{asked.id} has reached nobody.*error handler"):
+        (again,) = caller.invoke(now, Command(resume="no"))["__interrupt__"]
+    assert caller.invoke(now, Command(resume={again.id: "yes"})) == {"answer": "yes"}
+
+
 @pytest.mark.parametrize("asks", [ask, inside, whole], ids=["function", "call", "graph"])
 def test_an_answer_that_is_taken_is_not_told_of(saver: Any, caller: Caller, asks: Any) -> None:
     caller.invoke(graph(saver, asks), {})

@@ -371,6 +371,17 @@ def class_as_store() -> None:
     graph_of(a=nothing).compile(store=store)
 
 
+@mistake("A cache that is none", TypeError, "cache=True is no cache", "InMemoryCache()")
+def cache_that_is_none() -> None:
+    graph_of(a=nothing).compile(cache=True)
+
+
+@mistake("A dict instead of a store", TypeError, "store={} is no store", "InMemoryStore()")
+def dict_as_store() -> None:
+    store: Any = {}
+    entrypoint(store=store)
+
+
 @mistake("A retry policy that is none", InvalidNodeError, "RetryPolicy(max_attempts=3)")
 def retry_policy_that_is_none() -> None:
     policy: Any = {"max_attempts": 3}

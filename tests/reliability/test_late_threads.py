@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait.checkpoint.memory import InMemorySaver
-from plait.config import get_stream_writer
+from plait.config import emit_token, get_stream_writer
 from plait.errors import NodeCancelledError, NodeTimeoutError
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
@@ -119,12 +119,16 @@ def write() -> None:
     get_stream_writer()("late chunk")
 
 
+def say() -> None:
+    emit_token("late token")
+
+
 def call_a_task() -> Any:
     return small().result()
 
 
-@pytest.mark.parametrize("what", [ask, call_a_task], ids=lambda what: what.__name__)
-def test_what_a_late_attempt_asks_or_calls_is_refused(
+@pytest.mark.parametrize("what", [ask, call_a_task, write, say], ids=lambda what: what.__name__)
+def test_what_a_late_attempt_asks_calls_or_writes_is_refused_whoever_listens(
     run: Callable[..., Any], what: Callable[[], Any]
 ) -> None:
     late = Late(what)

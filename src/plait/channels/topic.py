@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from plait.channels.base import BaseChannel
-from plait.errors import EmptyChannelError
+from plait.errors import EmptyChannelError, InvalidUpdateError
 from plait.typing import MISSING, subscriptable
 
 
@@ -44,7 +44,11 @@ class Topic(BaseChannel[list[Any], Any, list[Any]]):
         new = type(self)(self.typ, self.accumulate)
         new.key = self.key
         if checkpoint is not MISSING:
-            new.values = list(checkpoint)
+            if not isinstance(checkpoint, (list, tuple)):
+                raise InvalidUpdateError(
+                    f"A Topic stores a list, and not a value of type {type(checkpoint).__name__}"
+                )
+            new.values = list(cast("Sequence[Any]", checkpoint))
         return new
 
     def update(self, values: Sequence[Any]) -> bool:

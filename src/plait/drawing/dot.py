@@ -34,6 +34,9 @@ _FACT = 60
 _PIXELS_PER_INCH = 96
 _SHARP = 192
 """Dots per inch of PNGs: twice what screens show, so that text stays crisp."""
+_SCREEN = 1920 * 72 / _PIXELS_PER_INCH
+_FLAT = 4
+"""Pictures that are wider than so many points, and so many times as wide as high, lie on a side."""
 _INK = {
     None: ("#8b80c9", "1", "#4a5568", "1"),
     "visited": ("#2f855a", "2", "#2f855a", "2"),
@@ -42,7 +45,7 @@ _INK = {
 }
 """Mark to the colour and width of a node's rim, and of edges."""
 _FILLS = {"visited": "#d9f2e3", "current": "#fff3cd", "failed": "#fde2e1"}
-_FACT_NAMES = {"__interrupt": "pauses", "defer": "deferred"}
+_FACT_NAMES = {"__interrupt": "pauses", "__tools": "tools", "defer": "deferred"}
 
 
 @dataclass
@@ -80,7 +83,16 @@ def _drawn(graph: Graph, look: Look, form: str) -> bytes:
         _add_edges(picture, graph, look, names)
         _add_boxes(picture, graph, names)
         picture.layout(prog="dot")
+        if _is_broad(picture):
+            picture.graph_attr["rankdir"] = "LR"
+            picture.layout(prog="dot")
         return picture.draw(format=form)
+
+
+def _is_broad(picture: Any) -> bool:
+    """Whether a picture that was laid out is wider than a screen, and flat: a wide fan-out."""
+    left, low, right, high = map(float, picture.graph_attr["bb"].split(","))
+    return right - left > _SCREEN and right - left > _FLAT * (high - low)
 
 
 def _dress(picture: Any, look: Look, form: str) -> None:
@@ -204,13 +216,13 @@ def _node_label(node: Node, name: str) -> str:
 
 
 def _cut(name: str) -> list[str]:
-    """A name in lines that fit a box, broken after spaces and underscores where it has some."""
+    """A name in lines that fit a box, broken where its words end (spaces, underscores, dots)."""
     name = _text(name)
     if len(name) > _LONGEST:
         name = name[: _LONGEST - 1] + "…"
     lines: list[str] = []
     line = ""
-    for part in re.findall(r"[^\s_-]*[\s_-]+|[^\s_-]+", name) or [name]:
+    for part in re.findall(r"[^\s_.-]*[\s_.-]+|[^\s_.-]+", name) or [name]:
         for piece in (part[at : at + _LINE] for at in range(0, len(part), _LINE)):
             if line and len(line) + len(piece.rstrip()) > _LINE:
                 lines.append(line)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 
+from plait.constants import RESUME
 from plait.engine.commands import Emit
 from plait.engine.ends import question_of
 from plait.engine.guards import Guards
@@ -83,6 +84,19 @@ class Asking(Guards):
             for task in sorted(self._interrupted, key=task_order)
             if task not in self._asked_so_far
         ]
+
+    def _tell_gone(self, tasks: Sequence[Task]) -> None:
+        """Warn of answers that the caller of the run gave to handlers that are gone."""
+        written = [write for id in self.gone_handlers(tasks) for write in self.journal.get(id, ())]
+        given = {id for channel, value in written if channel == RESUME for id in value}
+        if lost := sorted(given & self.answered):
+            warnings.warn(
+                f"The answer to question {', '.join(lost)} has reached nobody: it was asked by an "
+                "error handler that its node does not have any more. Put it back before such "
+                "threads go on.",
+                UnusedAnswerWarning,
+                stacklevel=2,
+            )
 
     def _tell_unused(self, task: Task, asked: Sequence[str]) -> None:
         """Warn of answers that the caller of the run gave to a task, and that it has not taken.

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plait.constants import ERROR, FAILED, HANDLER, PUSH, RESUME
+from plait.constants import DEFAULT_HANDLER, ERROR, FAILED, HANDLER, PUSH, RESUME
 from plait.engine import restore
 from plait.engine.limits import Limits
 from plait.engine.spec import NO_ITEMS
 from plait.engine.storing import Flow
-from plait.engine.tasks import Task
+from plait.engine.tasks import Task, task_id
 from plait.errors import GraphBubbleUp, NodeError
 
 
@@ -66,6 +66,17 @@ class Handlers(Limits):
                 restore.settle_from_journal(handler, self.journal, answers)
                 resumed.append(handler)
         return resumed
+
+    def gone_handlers(self, tasks: Sequence[Task]) -> set[str]:
+        """The ids of the handlers that nodes of `tasks` had when they failed, and have no more."""
+        kept = {task.id for task in tasks}
+        return {
+            id
+            for task in tasks
+            if any(channel == FAILED for channel, _ in self.journal.get(task.id, ()))
+            for name in (HANDLER + task.identity, DEFAULT_HANDLER)
+            if (id := task_id(task.step.base, task.step.ns, name, task.order)) not in kept
+        }
 
     def _with_handlers(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks whose writes apply: handlers in place of what they handled."""

@@ -42,6 +42,8 @@ from plait.errors import (
     GraphBubbleUp,
     GraphDrained,
     GraphRecursionError,
+    InvalidUpdateError,
+    MigrationError,
     UnknownNodeError,
     nearest,
 )
@@ -108,6 +110,8 @@ class Loop(Running):
             if self.deadline is not None:
                 self.spec.inline = "none"  # who runs a task must be able to leave it
             tasks = self.prepare()
+            if self.answered:
+                self._tell_gone(tasks)
             if self.modes:
                 self._report_checkpoint(tasks)
             self.outcome = yield from self._steps(tasks)
@@ -211,7 +215,7 @@ class Loop(Running):
         """Take a stored checkpoint as the place to start from; it becomes as today's graph is."""
         if snapshot is not None:
             moved = adapt(self.plan, snapshot, self.spec.where)
-            self.state = State(self.plan, snapshot.values)
+            self.state = self._restored(snapshot)
             if moved is not None:
                 self.moved = moved
                 self.state.moved(moved.changed, moved.gone)
@@ -233,6 +237,18 @@ class Loop(Running):
             if self.deadline is None:
                 self.deadline = snapshot.frontier.get("deadline")
         self.stop = self.step + self.spec.recursion_limit + 1
+
+    def _restored(self, snapshot: Snapshot) -> State:
+        try:
+            return State(self.plan, snapshot.values)
+        except InvalidUpdateError as error:
+            raise MigrationError(
+                f"The state of {self.spec.where}, checkpoint {snapshot.id}, is not that of graph "
+                f"{self.plan.name!r} any more: {error} Give the graph the next version, and a "
+                "migration that brings the value to its new form.",
+                checkpoint_id=snapshot.id,
+                version=self.plan.version,
+            ) from error
 
     def prepare(self, *, known_only: bool = False) -> list[Task]:
         """The tasks of the next super-step: `Send`s in order, then triggered nodes by name.
@@ -302,9 +318,9 @@ class Loop(Running):
             raise UnknownNodeError(
                 f"{self.spec.where} is about to run node {name!r} (checkpoint "
                 f"{self.checkpoint_id}), which graph {self.plan.name!r} no longer has. "
-                f"{nearest(name, self.plan.nodes)} If it was renamed, declare it: add_node(..., "
-                f"renamed_from={name!r}). Else put it back, or move the thread on with "
-                "update_state(config, values, as_node=...)."
+                f"{nearest(name, self.plan.nodes)} If it was renamed, declare it with "
+                f"renamed_from={name!r} (of add_node, or of @entrypoint). Else put it "
+                "back, or move the thread on with update_state(config, values, as_node=...)."
             )
         return node
 

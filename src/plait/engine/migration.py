@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -32,7 +32,13 @@ from plait.constants import (
     STATE_VERSION,
     TASKS,
 )
-from plait.errors import MigrationError, UnknownKeyWarning, UnreachableNodeWarning, nearest
+from plait.errors import (
+    InvalidGraphError,
+    MigrationError,
+    UnknownKeyWarning,
+    UnreachableNodeWarning,
+    nearest,
+)
 from plait.types import Send
 from plait.warnings import program_level
 
@@ -63,6 +69,49 @@ class Renames:
     def join(self, stored: str) -> str:
         """Today's name of a stored join."""
         return next((now for former, now in self.joins if former.fullmatch(stored)), stored)
+
+
+def former_names(given: str | Iterable[str], what: str) -> tuple[str, ...]:
+    """One former name, or several, as a tuple.
+
+    Raises:
+        InvalidGraphError: one is no text, or empty.
+    """
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidGraphError(
+                f"{what} takes former names, texts that are not empty; got {name!r}."
+            )
+    return names
+
+
+def todays_names(kind: str, former: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Former names to those of today.
+
+    Args:
+        kind: what the names are of.
+        former: the former names of each.
+
+    Raises:
+        InvalidGraphError: a former name is in use, or two claim it.
+    """
+    today: dict[str, str] = {}
+    for now, names in former.items():
+        for name in names:
+            if name in former:
+                raise InvalidGraphError(
+                    f"{kind} {now!r} is declared as renamed from {name!r}, but there is a "
+                    f"{kind.lower()} {name!r} today: a stored thread could mean either. Give that "
+                    "one another name, or take the declaration back."
+                )
+            if name in today and today[name] != now:
+                raise InvalidGraphError(
+                    f"{kind}s {today[name]!r} and {now!r} are both declared as renamed from "
+                    f"{name!r}: a stored thread could mean either. Leave it to one."
+                )
+            today[name] = now
+    return today
 
 
 @dataclass(slots=True, eq=False)

@@ -358,6 +358,9 @@ class Running(Asking):
             return None
         if task.started and is_unknown(error):
             return None
+        is_own = isinstance(error, NodeCancelledError) and error.node == task.name
+        if is_own and task.node.subgraph is None:
+            return None  # its code called itself off; of a graph inside, it is an error like others
         return retry_delay(task.node.retry, error, task.attempt, self.env.jitter)
 
     def _give_up(self, task: Task, error: BaseException, resolved: list[Task]) -> None:

@@ -43,6 +43,20 @@ def _last(key: str, updates: Sequence[Any]) -> Any:
     return inner if found else value
 
 
+def _holding(prototype: Channel, name: str, stored: Any) -> Channel:
+    """A live channel with what is stored of it.
+
+    Raises:
+        InvalidUpdateError: that is not what such a channel stores: the key was of another kind.
+    """
+    try:
+        return prototype.from_checkpoint(stored)
+    except Exception as error:
+        raise InvalidUpdateError(
+            f"what is stored of key {name!r} does not fit its {type(prototype).__name__} ({error})."
+        ) from error
+
+
 def _is_of(foreseen: Foreseen, channel: Any, updates: Sequence[Any]) -> bool:
     """Whether just these updates of the channel were reduced, and are as they were."""
     before, update, given, _ = foreseen
@@ -121,7 +135,7 @@ class State:
                 if name in plan.simple:
                     self._values[name] = value
                 elif prototype is not None:
-                    self._channels[name] = prototype.from_checkpoint(value)
+                    self._channels[name] = _holding(prototype, name, value)
             self._fresh = set(plan.step_scoped & self._channels.keys())
 
     def channel(self, name: str) -> Channel:

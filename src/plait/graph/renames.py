@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.common.reflection import unqualified
 from plait.constants import JOIN, ROOT
-from plait.engine.migration import NO_RENAMES, Migration, Renames
+from plait.engine.migration import NO_RENAMES, Migration, Renames, former_names, todays_names
 from plait.errors import InvalidGraphError
 
 if TYPE_CHECKING:
@@ -34,21 +34,6 @@ class RenamedFrom:
 
     def __repr__(self) -> str:
         return f"RenamedFrom({', '.join(map(repr, self.names))})"
-
-
-def former_names(given: str | Iterable[str], what: str) -> tuple[str, ...]:
-    """One former name, or several, as a tuple.
-
-    Raises:
-        InvalidGraphError: one is no text, or empty.
-    """
-    names = (given,) if isinstance(given, str) else tuple(given)
-    for name in names:
-        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidGraphError(
-                f"{what} takes former names, texts that are not empty; got {name!r}."
-            )
-    return names
 
 
 def split_metadata(hint: Any) -> tuple[tuple[Any, ...], tuple[str, ...]]:
@@ -76,8 +61,8 @@ def renames_of(builder: StateGraph[Any]) -> Renames:
     Raises:
         InvalidGraphError: a former name is in use, or two claim it.
     """
-    nodes = _today("Node", {name: spec.former for name, spec in builder.nodes.items()})
-    keys = _today("Key", {key: builder.former_keys.get(key, ()) for key in builder.channels})
+    nodes = todays_names("Node", {name: spec.former for name, spec in builder.nodes.items()})
+    keys = todays_names("Key", {key: builder.former_keys.get(key, ()) for key in builder.channels})
     if not nodes and not keys:
         return NO_RENAMES
     known = {name: [name, *spec.former] for name, spec in builder.nodes.items()}
@@ -87,25 +72,6 @@ def renames_of(builder: StateGraph[Any]) -> Renames:
         if any(len(known[name]) > 1 for name in (*starts, end))
     ]
     return Renames(nodes, keys, joins)
-
-
-def _today(kind: str, former: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    today: dict[str, str] = {}
-    for now, names in former.items():
-        for name in names:
-            if name in former:
-                raise InvalidGraphError(
-                    f"{kind} {now!r} is declared as renamed from {name!r}, but there is a "
-                    f"{kind.lower()} {name!r} today: a stored thread could mean either. Give that "
-                    "one another name, or take the declaration back."
-                )
-            if name in today and today[name] != now:
-                raise InvalidGraphError(
-                    f"{kind}s {today[name]!r} and {now!r} are both declared as renamed from "
-                    f"{name!r}: a stored thread could mean either. Leave it to one."
-                )
-            today[name] = now
-    return today
 
 
 def join_name(starts: Iterable[str], end: str) -> str:

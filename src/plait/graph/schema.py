@@ -238,6 +238,25 @@ def coercion(schema: Any) -> Callable[[Any], Any] | None:
     return None
 
 
+def required(schema: Any) -> list[str]:
+    """The keys without which a node with this schema cannot be handed its state: fields that have
+    no default. (Those of a model with a validator of all of it, which may fill them in, or of
+    another name outside, are not known.)"""
+    if is_pydantic(schema):
+        if schema.__pydantic_decorators__.model_validators:
+            return []
+        fields = getattr(schema, "model_fields", None) or schema.__pydantic_fields__
+        return [
+            name
+            for name, info in fields.items()
+            if info.is_required() and info.validation_alias is None
+        ]
+    if is_dataclass(schema):
+        declared = cast("dict[str, Any]", schema.__dataclass_fields__).values()
+        return [f.name for f in declared if f.init and f.default is f.default_factory]
+    return []
+
+
 @lru_cache(maxsize=256)
 def is_state_class(kind: type) -> bool:
     """Whether objects of a class can be updates: it, or a class above it, declares keys."""

@@ -11,7 +11,7 @@ from plait.channels.last_value import LastValue
 from plait.common.lazy import lazily
 from plait.common.reflection import is_routine
 from plait.constants import END, RESERVED, START
-from plait.engine.migration import Migration
+from plait.engine.migration import Migration, former_names
 from plait.errors import (
     InvalidGraphError,
     InvalidNodeError,
@@ -31,7 +31,7 @@ from plait.graph.policies import (
     checked_metadata,
     handler_name,
 )
-from plait.graph.renames import check_versions, former_names
+from plait.graph.renames import check_versions
 from plait.graph.schema import Declared, agree, is_keyed
 from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
@@ -44,6 +44,7 @@ from plait.types import (
     RetryPolicy,
     TracePolicy,
     ensure_valid_checkpointer,
+    ensure_valid_memory,
 )
 from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed
@@ -499,11 +500,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         before, after = breakpoints(interrupt_before), breakpoints(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
-        for what, given in (("store", store), ("cache", cache)):
-            if isinstance(given, type):
-                raise TypeError(
-                    f"{what}={given.__name__} is a class. Make one: {given.__name__}()."
-                )
+        ensure_valid_memory(store, cache)
         if schedule not in SCHEDULES:
             raise InvalidGraphError(
                 f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from math import isnan
@@ -16,6 +17,7 @@ from plait.errors import (
     InvalidNodeError,
     StorageError,
     UnreadableCacheWarning,
+    UnregisteredTypeError,
     UnusedCachePolicyWarning,
 )
 from plait.policies import CachePolicy, default_cache_key
@@ -29,15 +31,28 @@ _ROOT = "plait:writes"
 
 
 def namespace_of(code: Any) -> Namespace:
-    """Whose results are cached together: those of one piece of code.
+    """Whose results are cached together: those of one piece of code, with what is bound to it.
 
     >>> namespace_of(namespace_of)
     ('plait:writes', 'plait.pregel.caching.namespace_of')
     """
+    bound: list[str] = []
     while isinstance(code, partial):
+        bound.append(_digest_of(cast("partial[Any]", code)))
         code = cast("partial[Any]", code).func
+    if isinstance(plan := getattr(code, "plan", None), GraphPlan):
+        bound.append(plan.fingerprint)
     named = code if hasattr(code, "__qualname__") else cast("type[Any]", type(code))
-    return (_ROOT, f"{named.__module__}.{named.__qualname__}")
+    return (_ROOT, f"{named.__module__}.{named.__qualname__}", *bound)
+
+
+def _digest_of(code: partial[Any]) -> str:
+    """What stands for the arguments of a partial, as far as they are data."""
+    digest = blake2b(digest_size=8)
+    for named in [*enumerate(code.args), *sorted(code.keywords.items())]:
+        with suppress(UnregisteredTypeError):
+            digest.update(default_cache_key(*named))
+    return digest.hexdigest()
 
 
 def checked_cache_policy(policy: CachePolicy | None) -> CachePolicy | None:

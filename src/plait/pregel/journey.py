@@ -115,7 +115,9 @@ def _follow(
         way.path.append([prefix + name for name in finished])
     failed = [task.name for task in head.tasks if task.error is not None]
     way.failed += [prefix + name for name in failed]
-    way.current += [prefix + name for name in head.next if name not in failed and name != START]
+    asking = [task.name for task in head.tasks if task.interrupts]  # an error handler is not next
+    stands = dict.fromkeys([*head.next, *asking])
+    way.current += [prefix + name for name in stands if name not in failed and name != START]
     if xray:
         for task in head.tasks:
             yield from _into(way, task, prefix)

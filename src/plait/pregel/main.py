@@ -24,7 +24,14 @@ from plait.pregel.hints import tell_unknown_field
 from plait.pregel.node import NodeBuilder, PregelNode
 from plait.pregel.streamed import Streamed
 from plait.pregel.threads import Threads
-from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy
+from plait.types import (
+    CachePolicy,
+    Checkpointer,
+    Command,
+    RetryPolicy,
+    ensure_valid_checkpointer,
+    ensure_valid_memory,
+)
 from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed
 
@@ -148,6 +155,8 @@ class Pregel(
                 cache=cache_policy,
             )
             warn_of_missing_cache(plan, cache, "Use Pregel(cache=InMemoryCache())")
+            ensure_valid_checkpointer(checkpointer)
+            ensure_valid_memory(store, cache)
         self.plan = plan
         self.checkpointer: Any = checkpointer
         self.store = store

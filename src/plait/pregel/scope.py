@@ -171,7 +171,12 @@ class TaskScope:
         self.send("custom", chunk)
 
     def send(self, mode: str, payload: Any) -> None:
-        """Send a chunk to a stream mode, if anybody listens to it."""
+        """Send a chunk to a stream mode, if anybody listens to it.
+
+        Raises:
+            NodeCancelledError: the task took too long, or the stream was closed.
+        """
+        self.check_heard()
         run = self.run
         self.progress()
         if mode in run.modes:
@@ -214,7 +219,12 @@ class TaskScope:
         return chunk
 
     def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
-        """Send a message, or a chunk of one, to the `messages` stream, if anybody listens to it."""
+        """Send a message, or a chunk of one, to the `messages` stream, if anybody listens to it.
+
+        Raises:
+            NodeCancelledError: the task took too long, or the stream was closed.
+        """
+        self.check_heard()
         self.progress()
         stream = self.run.message_stream
         if stream is not None:

@@ -313,6 +313,41 @@ async def case_cancelled_error_of_user_code(env):
     return await env.aerror(side_by_side(n=node).compile().ainvoke({}))
 
 
+async def case_cancelled_error_of_user_code_is_not_retried(env):
+    seen = []
+
+    async def node(state):
+        seen.append("node")
+        raise asyncio.CancelledError
+
+    async def handler(state):
+        return {"log": [len(seen)]}
+
+    def graph_of(node, **options):
+        graph = StateGraph(State)
+        graph.add_node("n", node, retry_policy=fast(retry_on=lambda error: True), **options)
+        return graph.add_edge(START, "n").compile()
+
+    alone, handled = graph_of(node), graph_of(node, error_handler=handler)
+    around = StateGraph(State)
+    around.add_node("n", alone, retry_policy=fast()).add_edge(START, "n")
+    return [
+        await env.aerror(alone.ainvoke({})),
+        await handled.ainvoke({}),
+        await env.aerror(around.compile().ainvoke({})),
+        len(seen),
+    ]
+
+
+def case_cancelled_error_of_sync_code_is_not_retried(env):
+    def node(state):
+        node.attempts += 1
+        raise asyncio.CancelledError
+
+    node.attempts = 0
+    return attempt(env, node, fast(retry_on=Exception))
+
+
 def case_step_timeout(env):
     release = threading.Event()
     app = side_by_side(a=lambda s: release.wait(20) and None, b=lambda s: {"log": ["b"]}).compile()

@@ -3,6 +3,7 @@
 from operator import add
 from typing import Annotated, TypedDict
 
+from langgraph.cache.memory import InMemoryCache
 from langgraph.config import get_store
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
@@ -34,6 +35,28 @@ def case_store_is_injected(env):
 
     store = InMemoryStore()
     return [app_of(n, store=store).invoke({}) for n in (node, by_runtime, by_getter)]
+
+
+def case_stores_and_caches_that_are_none(env):
+    def node(state):
+        return {"log": ["ran"]}
+
+    stores = [
+        env.error(lambda given=given: app_of(node, store=given).invoke({}))
+        for given in (True, 60, "store", {}, InMemoryStore)
+    ]
+    caches = [
+        env.error(lambda given=given: app_of(node, cache=given).invoke({}))
+        for given in (True, 60, "cache", InMemoryCache)
+    ]
+    return stores, caches
+
+
+def case_no_store_and_no_cache(env):
+    def node(state):
+        return {"log": ["ran"]}
+
+    return [app_of(node, store=given, cache=given).invoke({}) for given in (None, False)]
 
 
 def case_store_required_but_missing(env):

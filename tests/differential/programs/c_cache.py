@@ -1,6 +1,7 @@
 """Caches: results of nodes and tasks that are taken instead of running them again."""
 
 import operator
+from functools import partial
 from typing import Annotated, TypedDict
 
 from langgraph.cache.base import BaseCache
@@ -49,6 +50,33 @@ def graph_of(code, cache, policy=None, saver=None, name="work"):
     builder.add_edge(START, name)
     builder.add_edge(name, "after")
     return builder.compile(cache=cache, checkpointer=saver)
+
+
+def case_results_of_partials_and_graphs_in_one_cache(env):
+    def call(state, client, model):
+        return {"items": [model]}
+
+    def agent(name):
+        builder = StateGraph(State).add_node(name, lambda state: {"items": [name]})
+        return builder.add_edge(START, name).compile()
+
+    cache, client = InMemoryCache(), object()
+    codes = [partial(call, client=client, model=model) for model in ("small", "large")]
+    codes += [partial(codes[0], model="huge"), agent("research"), agent("write")]
+    return [graph_of(code, cache).invoke({"items": []}) for code in codes]
+
+
+def case_results_of_one_partial_in_two_graphs(env):
+    runs = []
+
+    def call(state, model):
+        runs.append(model)
+        return {"items": [model]}
+
+    cache = InMemoryCache()
+    for _ in range(2):
+        graph_of(partial(call, model="small"), cache).invoke({"items": []})
+    return runs
 
 
 def case_second_run_is_cached(env):

@@ -40,6 +40,16 @@ def case_created_at_of_an_item_put_again(env):
     return store.get(("u",), "k").created_at == first
 
 
+def case_the_whole_value_as_a_field_of_a_put(env):
+    def embed(texts):
+        return [[float("tea" in text), 1.0] for text in texts]
+
+    store = InMemoryStore(index={"dims": 2, "embed": embed, "fields": ["title"]})
+    store.put(("u",), "whole", {"text": "tea"}, index=["$"])
+    store.put(("u",), "part", {"title": "water"})
+    return [(item.key, item.score is None) for item in store.search(("u",), query="tea")]
+
+
 def case_namespaces_of_deleted_items(env):
     store = InMemoryStore()
     store.put(("u",), "k", {"v": 1})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
+from fnmatch import fnmatchcase
 from typing import Any
 
 import click
@@ -20,27 +22,48 @@ COLORS: dict[Verdict, str] = {"resumes": "green", "migrates": "yellow", "breaks"
 @click.command("check-deploy", short_help="Tell which stored threads new code breaks.")
 @click.argument("target", metavar="MODULE:GRAPH")
 @click.option("--db", "database", required=True, metavar="DB", help="The database to read.")
+@click.option(
+    "--threads",
+    "patterns",
+    metavar="PATTERN",
+    multiple=True,
+    help="Check the threads whose ids match: 'support-*'. May be given several times.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--all", "every", is_flag=True, help="Also list threads that simply resume.")
 @click.option("--strict", is_flag=True, help="Fail, too, where something stored is out of reach.")
 @click.option("--app-dir", default=".", show_default=True, help="Where MODULE is looked for first.")
 def command(
-    target: str, database: str, as_json: bool, every: bool, strict: bool, app_dir: str
+    target: str,
+    database: str,
+    patterns: tuple[str, ...],
+    as_json: bool,
+    every: bool,
+    strict: bool,
+    app_dir: str,
 ) -> None:
     """Tell what the code of MODULE:GRAPH makes of the threads in a database.
 
     Reads the newest checkpoint of each thread; claims and writes nothing. Migration functions run
-    on copies. The exit code is 1 if a thread breaks, 2 if the check could not be done.
+    on copies. Where several graphs keep their threads in one database, --threads says which are
+    this one's. The exit code is 1 if a thread breaks, 2 if the check could not be done.
     """
     graph = load_graph(target, app_dir)
     with open_to_read(database, graph) as saver, progress("checking") as told:
-        report = check(graph, saver, progress=told)
+        report = check(graph, saver, threads=_matching(patterns), progress=told)
     if as_json:
         click.echo(json.dumps(as_data(report), indent=2))
     else:
         tell(report, every)
     if not report.ok or (strict and any(thread.loses for thread in report.threads)):
         sys.exit(1)
+
+
+def _matching(patterns: tuple[str, ...]) -> Callable[[str], bool] | None:
+    """Whether a thread's id matches one of the patterns; None: there are none."""
+    if not patterns:
+        return None
+    return lambda id: any(fnmatchcase(id, pattern) for pattern in patterns)
 
 
 def as_data(report: DeployReport) -> dict[str, Any]:
