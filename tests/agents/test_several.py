@@ -57,6 +57,12 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+@tool(return_direct=True)
+def quote(of: str) -> str:
+    """The price of something."""
+    return f"{of}: 3"
+
+
 # --- supervisors ---------------------------------------------------------------------------------
 
 
@@ -123,6 +129,17 @@ def test_the_output_mode_says_what_of_an_agent_is_kept(mode: Any, kept: list[str
     options: Any = {"output_mode": mode, "add_handoff_messages": False}
     ended = team([to("math"), "done"], agent, **options).compile().invoke(USER)
     assert [one.text for one in ended["messages"]] == ["hi", *kept, "done"]
+
+
+def test_the_last_message_of_an_agent_that_ends_with_answers_of_tools_is_kept_with_its_calls() -> (
+    None
+):
+    both = calls(call("quote", "a", of="tea"), call("add", "b", a=1, b=2))
+    agent = create_react_agent(ScriptedChatModel([both]), [quote, add], name="clerk")
+    model = ScriptedChatModel([to("clerk", "1"), "done"])
+    create_supervisor([agent], model=model).compile().invoke(USER)
+    heard = [(m.type, getattr(m, "tool_call_id", None)) for m in model.calls[-1].messages]
+    assert heard[3:6] == [("ai", None), ("tool", "a"), ("tool", "b")]
 
 
 def test_streams_with_subgraphs_tell_what_happens_inside_each_agent() -> None:
