@@ -288,6 +288,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agents_found::a_choice_of_tools_beside_a_form_of_the_provider": "Forms of the provider",
     "g_agents_found::a_form_of_the_provider_without_tools": "Forms of the provider",
     "g_agents_found::an_answer_in_the_last_step": "Answers in the last step",
+    "g_agents_found::calls_that_cannot_be_read_by_one_id": "Tool calls without an answer",
+    "g_agents_found::calls_that_cannot_be_read_in_a_graph_around": "Tool calls without an answer",
     "g_agents_found::handlers_behind_interceptors": "Handlers behind interceptors",
     "g_agents_found::hooks_after_the_model_in_version_1": "Hooks of version 1",
     "g_agents_found::hooks_before_the_model_with_a_pydantic_state": "Hooks with a pydantic state",
