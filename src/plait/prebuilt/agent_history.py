@@ -149,7 +149,8 @@ def unanswered_calls(messages: Sequence[Any]) -> list[Any]:
 
 def open_calls(messages: Sequence[Any]) -> list[Any]:
     """The tool calls that have no answer of their own: right after the message that makes them, or
-    elsewhere. The answer to an earlier call of the same id is none, nor is a repair's elsewhere.
+    elsewhere. The answer to an earlier call of the same id is none, nor one elsewhere that is bound
+    to its message (see `turns`).
     """
     late: list[tuple[Any, Any]] = []
     waiting: dict[str, Any] = {}

@@ -1,8 +1,9 @@
-"""The turns of a history: each message with the answers right after it; which a repair has given.
+"""The turns of a history: each message with the answers right after it, and ids that bind the two.
 
-An answer that a repair gives to a call has an id that is made of the message and the call. In the
-state of a graph around the agent such an answer comes behind all that the graph knew already; by
-its id it is known again, goes back to its call, and stays one answer if two agents give it.
+An answer that a repair or a handoff gives to a call has an id that is made of the message and the
+call. In the state of a graph around the agent, or in an agent's own memory, such an answer comes
+behind all that was known already; by its id it is known again, goes back to its call, and stays one
+answer if two agents give it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +43,7 @@ def strays(found: Iterable[tuple[Any, list[Any]]]) -> dict[str, list[Any]]:
 
 
 def word_id(message: Any, call_id: str) -> str | None:
-    """The id of a repair's answer to a call of a message; None where the message has no id.
+    """The id of an answer that is bound to a call of a message; None where that has no id.
 
     >>> from plait.messages import AIMessage
     >>> word_id(AIMessage("", id="a"), "1") == word_id(AIMessage("", id="a"), "1")
@@ -52,7 +53,7 @@ def word_id(message: Any, call_id: str) -> str | None:
 
 
 def is_word_of(answer: Any, message: Any) -> bool:
-    """Whether an answer is what a repair has given to a call of a message."""
+    """Whether an answer is bound to a call of this message."""
     return bool(answer.id) and answer.id == word_id(message, answer.tool_call_id)
 
 
