@@ -162,6 +162,27 @@ def test_a_call_that_a_hook_makes_is_asked_about_before_it_runs(mode: Any) -> No
     assert shop.paid == [(1, 5)]
 
 
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+@pytest.mark.parametrize("equal", [False, True])
+def test_what_was_approved_runs_once_where_a_hook_makes_several_calls(
+    mode: Any, equal: bool
+) -> None:
+    made = [call("refund", str(n), order=1 if equal else n, euro=5) for n in range(3)]
+
+    @before_agent(can_jump_to=["tools"])
+    def first(state: Any, runtime: Any) -> Any:
+        return {"messages": [asking(*made)], "jump_to": "tools"}
+
+    shop = Shop(more=[first], interrupt_mode=mode)
+    result = shop.ask()
+    while "__interrupt__" in result:
+        one = result["__interrupt__"][0]
+        result = shop.ask(
+            Command(resume={one.id: {"decisions": [APPROVE]} if mode == "batched" else APPROVE})
+        )
+    assert sorted(shop.paid) == sorted((one["args"]["order"], 5) for one in made)
+
+
 def test_two_calls_with_one_id_get_the_decision_that_was_made_about_each() -> None:
     twins = asking(call("refund", order=1, euro=5), call("refund", order=2, euro=6))
     shop = Shop(twins)

@@ -9,10 +9,12 @@ from tests.agents.scripted import THREAD, call, calls
 
 from plait.agents import create_agent
 from plait.agents.middleware import (
+    HumanInTheLoopMiddleware,
     LLMToolSelectorMiddleware,
     ModelCallLimitMiddleware,
     ModelFallbackMiddleware,
     ModelRetryMiddleware,
+    TodoListMiddleware,
     ToolCallLimitMiddleware,
     ToolRetryMiddleware,
 )
@@ -148,6 +150,35 @@ def test_the_calls_of_a_thread_are_counted_over_restarts(tmp_path: Path) -> None
         "Tool call limit exceeded. Do not make additional tool calls.",
         "Model call limits exceeded: thread limit (5/5)",
     ]
+
+
+def limited(behavior: Any = "continue", **options: Any) -> ToolCallLimitMiddleware:
+    return ToolCallLimitMiddleware(run_limit=1, exit_behavior=behavior, **options)
+
+
+@pytest.mark.parametrize("behavior", ["continue", "end"])
+@pytest.mark.parametrize("other", ["limit", "person", "todos"])
+def test_a_call_that_several_refuse_has_one_answer(behavior: Any, other: str) -> None:
+    refuses: Any = {
+        "limit": limited(tool_name="look"),
+        "person": HumanInTheLoopMiddleware({"look": True}),
+        "todos": TodoListMiddleware(),
+    }[other]
+    name = "write_todos" if other == "todos" else "look"
+    args: Any = {"todos": []} if other == "todos" else {"where": "box"}
+    asked = calls(*(call(name, str(at), **args) for at in range(3)))
+    agent = create_agent(
+        ScriptedChatModel([asked, "done"]),
+        [look],
+        middleware=[limited(behavior), refuses],
+        checkpointer=InMemorySaver(),
+    )
+    state = agent.invoke(USER, THREAD)
+    if other == "person":
+        decisions = [{"type": "reject"}] * 3
+        state = agent.invoke(Command(resume={"decisions": decisions}), THREAD)
+    answers = [one.tool_call_id for one in state["messages"] if one.type == "tool"]
+    assert sorted(answers) == ["0", "1", "2"]
 
 
 def test_a_run_that_waits_for_a_person_keeps_what_its_thread_has_used() -> None:

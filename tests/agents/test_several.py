@@ -57,6 +57,12 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+@tool(return_direct=True)
+def quote(of: str) -> str:
+    """The price of something."""
+    return f"{of}: 3"
+
+
 # --- supervisors ---------------------------------------------------------------------------------
 
 
@@ -123,6 +129,30 @@ def test_the_output_mode_says_what_of_an_agent_is_kept(mode: Any, kept: list[str
     options: Any = {"output_mode": mode, "add_handoff_messages": False}
     ended = team([to("math"), "done"], agent, **options).compile().invoke(USER)
     assert [one.text for one in ended["messages"]] == ["hi", *kept, "done"]
+
+
+def test_a_memory_takes_the_other_handoffs_of_a_message_in_their_place() -> None:
+    both = calls(call("transfer_to_poet", "1"), call("transfer_to_clerk", "2"))
+    poet = ScriptedChatModel(["a rhyme", "another"])
+    agent = create_react_agent(poet, [], name="poet", checkpointer=True)
+    app = team([both, "done", to("poet", "3"), "done"], agent, worker("clerk", "counted")).compile(
+        checkpointer=InMemorySaver()
+    )
+    for _ in range(2):
+        app.invoke(USER, THREAD)
+    heard = [(m.type, getattr(m, "tool_call_id", None)) for m in poet.calls[-1].messages]
+    assert heard[1:5] == [("ai", None), ("tool", "1"), ("tool", "2"), ("ai", None)]
+
+
+def test_the_last_message_of_an_agent_that_ends_with_answers_of_tools_is_kept_with_its_calls() -> (
+    None
+):
+    both = calls(call("quote", "a", of="tea"), call("add", "b", a=1, b=2))
+    agent = create_react_agent(ScriptedChatModel([both]), [quote, add], name="clerk")
+    model = ScriptedChatModel([to("clerk", "1"), "done"])
+    create_supervisor([agent], model=model).compile().invoke(USER)
+    heard = [(m.type, getattr(m, "tool_call_id", None)) for m in model.calls[-1].messages]
+    assert heard[3:6] == [("ai", None), ("tool", "a"), ("tool", "b")]
 
 
 def test_streams_with_subgraphs_tell_what_happens_inside_each_agent() -> None:

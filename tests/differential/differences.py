@@ -291,6 +291,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agents_found::a_choice_of_tools_beside_a_form_of_the_provider": "Forms of the provider",
     "g_agents_found::a_form_of_the_provider_without_tools": "Forms of the provider",
     "g_agents_found::an_answer_in_the_last_step": "Answers in the last step",
+    "g_agents_found::calls_that_cannot_be_read_by_one_id": "Tool calls without an answer",
+    "g_agents_found::calls_that_cannot_be_read_in_a_graph_around": "Tool calls without an answer",
     "g_agents_found::handlers_behind_interceptors": "Handlers behind interceptors",
     "g_agents_found::hooks_after_the_model_in_version_1": "Hooks of version 1",
     "g_agents_found::hooks_before_the_model_with_a_pydantic_state": "Hooks with a pydantic state",
@@ -356,6 +358,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Approvals are bound to their calls"
     ),
     "g_people_meet::an_edit_of_the_first_that_was_asked": "Approvals are bound to their calls",
+    "g_mw_limits::two_limits_that_refuse_one_call": "Calls that several refuse",
     "g_people_meet::calls_that_a_limit_has_refused": "Questions about calls that are answered",
     "g_react::a_call_that_waited": "Stored tool calls",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",

@@ -35,8 +35,10 @@ from plait.drivers.pacing import AioRoom, Paced
 from plait.drivers.pool import WorkerPool
 from plait.engine import running
 from plait.errors import StorageUnavailableError
+from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
 from plait.sqlite import Database, database, in_transaction, worker
+from plait.testing import Effects
 
 from .graphs import Items, adder, config, fan, line
 
@@ -148,6 +150,38 @@ async def test_a_claim_is_given_back_though_its_run_was_cancelled_twice_while_it
         await asyncio.gather(run, return_exceptions=True)
         root = saver.execute(ReadLane("1", ""))
         assert root is None or root.owner is None
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_run_can_be_cancelled_while_the_result_of_a_called_task_is_stored(
+    tmp_path: Path, times: int
+) -> None:
+    with _Held(tmp_path / "threads.db") as saver:
+        saver.asked, saver.go_on, saver.freely = asyncio.Event(), asyncio.Event(), 1
+        done = Effects(tmp_path / "done")
+
+        @task
+        async def work(n: int) -> int:
+            done.note("work")
+            return n
+
+        @entrypoint(checkpointer=saver)
+        async def flow(n: int) -> int:
+            found = await work(n)
+            await asyncio.sleep(0)
+            return found
+
+        run = asyncio.ensure_future(flow.ainvoke(3, config(1)))
+        await saver.asked.wait()
+        for _ in range(times):
+            run.cancel()
+            await asyncio.sleep(0)
+        saver.go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        saver.freely = 1000
+        assert await flow.ainvoke(None, config(1)) == 3
+        assert done.counts() == {"work": 1}
 
 
 @pytest.mark.parametrize("in_file", [True, False])

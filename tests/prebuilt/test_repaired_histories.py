@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import pytest
 
+from plait.agents import create_agent
+from plait.agents.middleware import after_model
 from plait.chat_models.fake import GenericFakeChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import InvalidValueError
@@ -16,6 +18,7 @@ from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.prebuilt import create_react_agent
 from plait.prebuilt.agent_history import open_calls, repaired
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
+from plait.testing.models import ScriptedChatModel
 from plait.types import interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}, "max_concurrency": 1}
@@ -286,3 +289,64 @@ def test_an_agent_that_repairs_nothing_leaves_calls_that_could_not_be_read() -> 
     agent.invoke({"messages": "hi"}, THREAD)
     agent.invoke(AGAIN, THREAD)
     assert [kind for kind, _ in model.seen[-1]] == ["human", "ai", "human"]
+
+
+def inside_a_graph(model: Any, make: Any, **options: Any) -> Any:
+    inner = make(model, [note], name="inner", **options)
+    graph = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
+    return graph.compile(InMemorySaver())
+
+
+def read(messages: Any) -> list[Any]:
+    """What a provider reads: of each message its kind, and the calls that it makes or answers."""
+    return [
+        (m.type, [one["id"] for one in (*m.tool_calls, *m.invalid_tool_calls)])
+        if m.type == "ai"
+        else (m.type, getattr(m, "tool_call_id", None))
+        for m in messages
+    ]
+
+
+@after_model(can_jump_to=["end"])
+def stops(state: Any, runtime: Any) -> Any:
+    return {"jump_to": "end"}
+
+
+@pytest.mark.parametrize("make", [create_react_agent, create_agent])
+def test_a_call_that_could_not_be_read_keeps_its_answer_in_a_graph_around(make: Any) -> None:
+    broken: Any = {"name": "note", "args": "{", "id": "b", "error": None}
+    unread = AIMessage("", invalid_tool_calls=[broken])
+    model = ScriptedChatModel([unread, "yes", unread, "yes", "well"])
+    graph = inside_a_graph(model, make)
+    for _ in range(5):
+        graph.invoke({"messages": "hi"}, THREAD)
+    pair = [("ai", ["b"]), ("tool", "b"), ("human", None), ("ai", [])]
+    assert read(model.calls[-1].messages) == [
+        *(("human", None), *pair),
+        *(("human", None), *pair),
+        ("human", None),
+    ]
+
+
+def test_a_call_that_did_not_run_keeps_its_answer_in_a_graph_around() -> None:
+    model = ScriptedChatModel([calls("note", "note"), "yes", "well"])
+    graph = inside_a_graph(model, create_agent, middleware=[stops])
+    for _ in range(3):
+        graph.invoke({"messages": "hi"}, THREAD)
+    assert read(model.calls[-1].messages) == [
+        ("human", None),
+        *(("ai", ["0", "1"]), ("tool", "0"), ("tool", "1")),
+        *(("human", None), ("ai", []), ("human", None)),
+    ]
+
+
+def test_agents_that_work_at_once_give_one_answer_to_a_call_of_the_graph_around() -> None:
+    model = ScriptedChatModel(["yes", "yes", "well", "well"])
+    graph = StateGraph(MessagesState)
+    for name in ("one", "two"):
+        graph.add_node(name, create_react_agent(model, [note], name=name)).add_edge(START, name)
+    compiled = graph.compile(InMemorySaver())
+    compiled.invoke({"messages": [("user", "hi"), calls("note"), ("user", "well?")]}, THREAD)
+    state = compiled.invoke(AGAIN, THREAD)
+    assert [m.tool_call_id for m in state["messages"] if m.type == "tool"] == ["0"]
+    assert read(model.calls[-1].messages)[:3] == [("human", None), ("ai", ["0"]), ("tool", "0")]

@@ -6,6 +6,7 @@ import asyncio
 from _thread import get_ident
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Any, ClassVar, TypeVar
 
@@ -195,6 +196,14 @@ class AioDriver(AioDriving):
             await self._feeder
             self._feeder = None
         return [event]
+
+    async def _heard(self) -> None:
+        feeder, self._feeder = self._feeder, None
+        while feeder is not None and not feeder.done():
+            with suppress(asyncio.CancelledError):  # once more: the run stops already
+                await asyncio.wait({feeder})
+        if feeder is not None and not feeder.cancelled():
+            feeder.exception()  # the loop has ended: who stops it finds it so
 
     def _start(self, command: Start) -> None:
         in_threads: list[Any] = []

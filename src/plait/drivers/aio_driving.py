@@ -125,6 +125,14 @@ class AioDriving:
         """Have the event loop forget what the run asked of it."""
         raise NotImplementedError
 
+    async def _heard(self) -> None:
+        """Wait until the loop has heard what it is being told beside a command of its own.
+
+        An error that stops the run must not come between: the loop, which waits for the answer to
+        one command then, would take it for that to another.
+        """
+        raise NotImplementedError
+
     def _park(self, parked: bool) -> None:
         if self.storage is not None:
             self.storage.session.parked = parked
@@ -170,6 +178,7 @@ class AioDriving:
                 raise
             except BaseException as error:
                 self._room.close()
+                await self._heard()
                 advance, answer = throw, error
         else:
             self._told_next = advance, answer

@@ -15,6 +15,7 @@ from plait.graph.message import add_messages
 from plait.messages import ToolMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.malformed import with_answers
+from plait.prebuilt.turns import is_word_of, strays, turns, word_id
 from plait.pregel.scope import TaskScope
 from plait.scope import current_scope
 from plait.types import StateSnapshot
@@ -148,22 +149,26 @@ def unanswered_calls(messages: Sequence[Any]) -> list[Any]:
 
 def open_calls(messages: Sequence[Any]) -> list[Any]:
     """The tool calls that have no answer of their own: right after the message that makes them, or
-    elsewhere. The answer to an earlier call of the same id is none.
+    elsewhere. The answer to an earlier call of the same id is none, nor one elsewhere that is bound
+    to its message (see `turns`).
     """
-    late: list[Any] = []
+    late: list[tuple[Any, Any]] = []
     waiting: dict[str, Any] = {}
-    elsewhere: Counter[str] = Counter()
+    maker: Any = None
+    elsewhere: dict[str, list[Any]] = {}
     for message in messages:
         kind = kind_of(message)
         if kind != "tool":
-            late += waiting.values()
+            late += [(maker, call) for call in waiting.values()]
+            maker = message
             waiting = {call["id"]: call for call in message.tool_calls} if kind == "ai" else {}
         elif waiting.pop(message.tool_call_id, None) is None:
-            elsewhere[message.tool_call_id] += 1
+            elsewhere.setdefault(message.tool_call_id, []).append(message)
     calls: list[Any] = []
-    for call in (*late, *waiting.values()):
-        if elsewhere[call["id"]]:
-            elsewhere[call["id"]] -= 1
+    for maker, call in (*late, *((maker, call) for call in waiting.values())):
+        answers = elsewhere.get(call["id"])
+        if answers and not is_word_of(answers[0], maker):
+            answers.pop(0)
         elif call["id"] is not None:
             calls.append(call)
     return calls
@@ -193,19 +198,17 @@ def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
     >>> [message.type for message in repaired(history, {})]
     ['ai', 'tool', 'human']
     """
-    turns = list(_turns(messages))
-    elsewhere: dict[str, list[Any]] = {}
-    for head, _ in turns:
-        if kind_of(head) == "tool":
-            elsewhere.setdefault(head.tool_call_id, []).append(head)
+    found = list(turns(messages))
+    elsewhere = strays(found)
     moved: set[int] = set()
-    for head, answers in turns:
+    for head, answers in found:
         calls = [one for one in getattr(head, "tool_calls", ()) if one["id"] is not None]
         direct = {one.tool_call_id: one for one in answers}
         late = {call["id"] for call in calls} - direct.keys()
-        if all(elsewhere.get(one) for one in late):  # answered, wherever: this part is as it was
-            for one in late:
-                elsewhere[one].pop(0)
+        others = [elsewhere[one][0] for one in late if elsewhere.get(one)]
+        if len(others) == len(late) and not any(is_word_of(one, head) for one in others):
+            for one in others:  # answered, wherever: this part is as it was
+                elsewhere[one.tool_call_id].pop(0)
             continue
         given: list[Any] = []
         for call in calls:
@@ -213,33 +216,17 @@ def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
             if answer is None and elsewhere.get(call["id"]):
                 answer = elsewhere[call["id"]].pop(0)
                 moved.add(id(answer))
-            given.append(answer or stored.get(call["id"]) or _interrupted(call))
+            given.append(answer or stored.get(call["id"]) or _interrupted(head, call))
         answers[:] = [*given, *direct.values()]
-    return [one for head, answers in turns if id(head) not in moved for one in (head, *answers)]
+    return [one for head, answers in found if id(head) not in moved for one in (head, *answers)]
 
 
-def _turns(messages: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """The messages, those that make calls each with the answers right after it."""
-    answers: list[Any] = []
-    waiting: set[str] = set()
-    for message in messages:
-        kind = kind_of(message)
-        if kind == "tool" and message.tool_call_id in waiting:
-            waiting.discard(message.tool_call_id)
-            answers.append(message)
-            continue
-        if kind == "tool":
-            yield message, []
-            continue
-        calls = [*message.tool_calls, *message.invalid_tool_calls] if kind == "ai" else []
-        answers, waiting = [], {call["id"] for call in calls}
-        yield message, answers
-
-
-def _interrupted(call: Mapping[str, Any]) -> ToolMessage:
-    """What answers a call that nothing else will answer."""
-    told = INTERRUPTED_TEMPLATE.format(tool_name=call["name"])
-    return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+def _interrupted(message: Any, call: Mapping[str, Any]) -> ToolMessage:
+    """What answers a call of a message that nothing else will answer."""
+    name, call_id = call["name"], call["id"]
+    told = INTERRUPTED_TEMPLATE.format(tool_name=name)
+    word = word_id(message, call_id)
+    return ToolMessage(told, name=name, tool_call_id=call_id, status="error", id=word)
 
 
 def stored_answers(calls: Collection[Any]) -> dict[str, Any]:

@@ -153,6 +153,7 @@ class ToolNode(Runnable[Any, Any]):
         self._tools = by_name(each_tool(tools))
         self._injections: dict[str, Injections] = {}
         self._supervised = supervised(self._tools, policies, journal)
+        self._several: ToolNode | None = None
         self._care = policies, journal
 
     def __repr__(self) -> str:
@@ -169,9 +170,10 @@ class ToolNode(Runnable[Any, Any]):
         wrap_tool_call: ToolCallWrapper | None = None,
         awrap_tool_call: AsyncToolCallWrapper | None = None,
     ) -> "ToolNode":
-        """A copy with more tools, and with interceptors around its own.
+        """A copy with more tools, and with interceptors around its own: the node of an agent.
 
-        If the node has only a sync interceptor, async calls of the copy raise NotSupportedError.
+        Where it makes several calls at once, it records each, as with `journal=True`. If the node
+        has only a sync interceptor, async calls of the copy raise NotSupportedError.
 
         Args:
             tools: Tools and functions; where names are the same, the node's own count.
@@ -189,6 +191,8 @@ class ToolNode(Runnable[Any, Any]):
         inner = partial(_refused, self.name) if only_sync else self._awrap
         node._wrap = _around(wrap_tool_call, self._wrap)
         node._awrap = _around(awrap_tool_call, inner) if awrap_tool_call else self._awrap
+        node._several = several = copy(node)
+        several._supervised = {**supervised(node._tools, None, True), **node._supervised}
         return node
 
     # --- calls -----------------------------------------------------------------------------------
@@ -206,8 +210,8 @@ class ToolNode(Runnable[Any, Any]):
                 f"ToolNode {self.name!r} has only an async interceptor (awrap_tool_call), which a "
                 "sync call would pass by. Use ainvoke, or give it wrap_tool_call too."
             )
-        requests, form = self._read(input, config, kwargs.get("runtime"))
-        calls = [partial(self._run_one, one, form, config) for one in requests]
+        node, requests, form = self._read(input, config, kwargs.get("runtime"))
+        calls = [partial(node._run_one, one, form, config) for one in requests]
         if len(calls) == 1:
             return combined([calls[0]()], form, self.messages_key)
         results = run_all(calls, _bound_of(config), True) if calls else []
@@ -216,8 +220,8 @@ class ToolNode(Runnable[Any, Any]):
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tools, as tasks; sync code of tools runs on threads."""
-        requests, form = self._read(input, config, kwargs.get("runtime"))
-        calls = [partial(self._arun_one, one, form, config) for one in requests]
+        node, requests, form = self._read(input, config, kwargs.get("runtime"))
+        calls = [partial(node._arun_one, one, form, config) for one in requests]
         if len(calls) == 1:
             return combined([await calls[0]()], form, self.messages_key)
         bound = _bound_of(config)
@@ -248,14 +252,16 @@ class ToolNode(Runnable[Any, Any]):
 
     def _read(
         self, input: Any, config: RunnableConfig | None, runtime: Any
-    ) -> tuple[list[ToolCallRequest], Form]:
+    ) -> "tuple[ToolNode, list[ToolCallRequest], Form]":
+        """The calls of an input, and who makes them: this node, or its twin for several."""
         calls, form, state = self._read_input(input)
+        node = self if self._several is None or len(calls) < 2 else self._several
         requests: list[ToolCallRequest] = []
         for call in calls:
             tool = self._tools.get(call["name"])
-            its = self._runtime(config, runtime, state, call) if self._shows(tool) else None
+            its = node._runtime(config, runtime, state, call) if node._shows(tool) else None
             requests.append(ToolCallRequest(call, tool, state, its))
-        return requests, form
+        return node, requests, form
 
     def _shows(self, tool: Any) -> bool:
         """Whether anybody sees the runtime of a call: an interceptor, a policy, the tool itself."""

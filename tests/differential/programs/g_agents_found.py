@@ -171,10 +171,9 @@ def unread(*ids, id="2", **more):
 LATER = HumanMessage("b", id="3")
 HISTORIES = (
     [unread("b", tool_calls=[call("add", "a", a=1)])],
-    [unread("b", None, "d")],
-    [unread("b"), LATER, unread("b", id="5")],
+    [unread("b", None, "d", id="6")],
     [unread("b"), LATER, ToolMessage("r", tool_call_id="b", id="4")],
-    [unread("b", tool_calls=[call("add", "b", a=1)])],
+    [unread("b", tool_calls=[call("add", "b", a=1)], id="7")],
 )
 
 
@@ -186,6 +185,22 @@ def case_calls_that_cannot_be_read(env):
         messages = [*USER["messages"], *history, HumanMessage("go on", id="9")]
         found.append((list(agent.stream({"messages": messages})), model.seen))
     return found
+
+
+def case_calls_that_cannot_be_read_by_one_id(env):
+    model = model_of()
+    agent = create_agent(model, [add], **UNREPAIRED)
+    agent.invoke({"messages": [unread("b"), LATER, unread("b", id="5"), HumanMessage("go on")]})
+    return model.seen
+
+
+def case_calls_that_cannot_be_read_in_a_graph_around(env):
+    model = model_of(unread("b"), "two", "three")
+    builder = StateGraph(MessagesState).add_node("agent", create_agent(model, [add], name="agent"))
+    graph = builder.add_edge(START, "agent").compile(checkpointer=env.saver())
+    for _ in range(3):
+        graph.invoke({"messages": "hi"}, THREAD)
+    return model.seen
 
 
 async def case_calls_that_cannot_be_read_in_a_loop(env):

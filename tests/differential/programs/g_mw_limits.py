@@ -198,6 +198,17 @@ def case_two_limits(env):
     return shown(made.invoke(USER))
 
 
+def case_two_limits_that_refuse_one_call(env):
+    found = []
+    for behavior in ("continue", "end"):
+        limits = [
+            ToolCallLimitMiddleware(run_limit=1, exit_behavior=behavior),
+            ToolCallLimitMiddleware(run_limit=1, tool_name="search"),
+        ]
+        found.append(shown(agent([*searching(2), "done"], *limits).invoke(USER)))
+    return found
+
+
 async def case_tools_async(env):
     made = agent([*endless(3), "done"], ToolCallLimitMiddleware(run_limit=1))
     return shown(await made.ainvoke(USER))

@@ -12,14 +12,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.options import check_texts
-from plait.agents.middleware.state import AgentState, PrivateStateAttr
+from plait.agents.middleware.state import AgentState, PrivateStateAttr, answered_calls
 from plait.config import get_config
 from plait.errors import ConfigError, InvalidDecisionError, ToolInputError, nearest
 from plait.messages import ToolMessage
@@ -161,7 +160,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         message = _last_message(state)
         if message is None or not message.tool_calls or self.interrupt_mode == "per_call":
             return None
-        answered = _answered(state)
+        answered = answered_calls(state)
         gated = [
             call
             for call in message.tool_calls
@@ -298,12 +297,6 @@ def _put_in_place(gate: Gate) -> Generator[None]:
 
 def _last_message(state: Any) -> Any:
     return next((one for one in reversed(state["messages"]) if kind_of(one) == "ai"), None)
-
-
-def _answered(state: Any) -> set[Any]:
-    """The ids of the model's last calls that have an answer already."""
-    since = takewhile(lambda one: kind_of(one) != "ai", reversed(state["messages"]))
-    return {one.tool_call_id for one in since if kind_of(one) == "tool"}
 
 
 def _read_all(approvals: Sequence[Approval], answer: Any) -> list[Decision]:

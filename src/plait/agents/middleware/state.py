@@ -1,6 +1,7 @@
 """The state of an agent, and the marks that keep a key of it out of its input or its output."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Annotated, Any, Generic, Literal, NotRequired, Required
 
 from typing_extensions import TypedDict, TypeVar
@@ -8,6 +9,7 @@ from typing_extensions import TypedDict, TypeVar
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.graph.message import add_messages
 from plait.messages import AnyMessage
+from plait.messages.foreign import kind_of
 
 JumpTo = Literal["tools", "model", "end"]
 """Where a hook may send the agent: set `jump_to` in the update that it returns."""
@@ -59,6 +61,12 @@ class OutputAgentState(TypedDict, Generic[ResponseT]):
     structured_response: NotRequired[ResponseT]
 
 
+def answered_calls(state: Any) -> set[Any]:
+    """The ids of the model's last calls that have an answer already: another hook has given it."""
+    since = takewhile(lambda one: kind_of(one) != "ai", reversed(state["messages"]))
+    return {one.tool_call_id for one in since if kind_of(one) == "tool"}
+
+
 __all__ = [
     "AgentState",
     "InputAgentState",
@@ -69,4 +77,5 @@ __all__ = [
     "OutputAgentState",
     "PrivateStateAttr",
     "ResponseT",
+    "answered_calls",
 ]

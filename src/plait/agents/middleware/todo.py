@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.options import check_texts
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
-from plait.agents.middleware.state import AgentState, OmitFromInput, ResponseT
+from plait.agents.middleware.state import AgentState, OmitFromInput, ResponseT, answered_calls
 from plait.messages import SystemMessage, ToolMessage
 from plait.messages.foreign import kind_of
 from plait.runtime import Runtime
@@ -125,11 +125,10 @@ class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
         calls = [] if said is None else [call for call in said.tool_calls if call["name"] == TOOL]
         if len(calls) < 2:
             return None
-        return {
-            "messages": [
-                ToolMessage(_PARALLEL, tool_call_id=call["id"], status="error") for call in calls
-            ]
-        }
+        answered = answered_calls(state)
+        left = [call["id"] for call in calls if call["id"] not in answered]
+        refused = [ToolMessage(_PARALLEL, tool_call_id=one, status="error") for one in left]
+        return {"messages": refused}
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """The async twin of `after_model`."""

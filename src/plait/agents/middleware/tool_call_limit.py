@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
 from plait.agents.middleware.options import check_limits, check_texts
-from plait.agents.middleware.state import AgentState, PrivateStateAttr
+from plait.agents.middleware.state import AgentState, PrivateStateAttr, answered_calls
 from plait.channels.untracked_value import UntrackedValue
 from plait.errors import ConfigError, RunError
 from plait.messages import AIMessage, ToolMessage
@@ -153,11 +153,12 @@ class ToolCallLimitMiddleware(AgentMiddleware[ToolCallLimitState, Any, Any]):
         )
         if self.exit_behavior == "error":
             raise reached
-        messages: list[Any] = [_answer(one, self._refusal()) for one in blocked]
+        answered = answered_calls(state)
+        left = [one for one in calls if one["id"] not in answered]
+        messages: list[Any] = [_answer(one, self._refusal()) for one in left if one in blocked]
         if not stops:
             return {**update, "messages": messages}
-        others = [one for one in calls if one not in blocked]
-        messages += [_answer(one, _NOT_RUN) for one in others]
+        messages += [_answer(one, _NOT_RUN) for one in left if one not in blocked]
         messages.append(AIMessage(str(reached)))
         return {**update, "jump_to": "end", "messages": messages}
 

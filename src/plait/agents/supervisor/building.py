@@ -170,7 +170,8 @@ def _agent_node(agent: Any, mode: OutputMode, back: str | None, keys: frozenset[
         }
         messages = list(update["messages"])
         if mode == "last_message":
-            messages = messages[-2:] if kind_of(messages[-1]) == "tool" else messages[-1:]
+            said = [at for at, one in enumerate(messages) if kind_of(one) != "tool"]
+            messages = messages[said[-1] :] if said else messages
         else:
             known = {one.id: one for one in value_of(state, "messages")}
             messages = [one for one in messages if known.get(one.id) != one]

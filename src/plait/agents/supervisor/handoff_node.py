@@ -12,6 +12,7 @@ from plait.agents.handoffs import carried_along, destination_of, messages_of
 from plait.constants import END
 from plait.messages.foreign import kind_of
 from plait.prebuilt.tool_node import WITH_CONTEXT, ToolNode
+from plait.prebuilt.turns import word_id
 from plait.runnables.config import RunnableConfig
 from plait.tools import BaseTool
 from plait.types import Command, Send
@@ -115,6 +116,9 @@ class Turn:
     def _answered(self, answers: list[Any]) -> list[Any]:
         """The message with the calls that have an answer, and these, in the order of the calls."""
         by_call = {one.tool_call_id: one for one in answers if kind_of(one) == "tool"}
+        for call_id, answer in by_call.items():
+            if answer.id is None:  # an agent's memory that lacks it puts it behind this message
+                answer.id = word_id(self.asked, call_id)
         calls = [call for call in self.asked.tool_calls if call["id"] in by_call]
         if not calls:
             return []
