@@ -21,9 +21,10 @@ from plait.haystack.components import (
 )
 from plait.haystack.generators import ChatModelGenerator, as_generator
 from plait.haystack.guests import GuestGenerator, own, own_message, own_tools
-from plait.haystack.invoker import ToolInvoker
+from plait.haystack.invoker import ToolInvoker, refuse_policies
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
+from plait.haystack.open_calls import interrupted_answers
 from plait.haystack.registry import lookup_function, name_of, remember
 from plait.haystack.snapshots import restore
 from plait.haystack.sockets import HaystackComponent, in_kind, refuse_pipeline_breakpoint
@@ -169,7 +170,7 @@ class Agent(HaystackComponent):
 
     def run(
         self,
-        messages: Sequence[ChatMessage] | Command[Any],
+        messages: Sequence[ChatMessage] | Command[Any] | None,
         streaming_callback: StreamingCallbackT | None = None,
         *,
         break_point: AgentBreakpoint | None = None,
@@ -183,7 +184,8 @@ class Agent(HaystackComponent):
 
         Args:
             messages: The conversation; with a snapshot it is not read. A `Command(resume=...)`
-                answers the questions that tools have asked.
+                answers the questions that tools have asked; None goes on with a thread whose run
+                was stopped or has failed.
             streaming_callback: Instead of the agent's.
             break_point: Where to stop.
             snapshot: Where to go on, of a run that was stopped or has failed.
@@ -203,17 +205,20 @@ class Agent(HaystackComponent):
             BreakpointException: The run has come to the breakpoint.
             PipelineRuntimeError: The generator failed, or a tool whose errors are raised.
             InvalidValueError: The breakpoint, a tool or the kind of callback is wrong.
-            InvalidInputError: A value is for a key that the state lacks.
+            InvalidInputError: A value is for a key that the state lacks, or comes with a Command or
+                None.
         """
         config, kwargs = self._config(config, kwargs)
         run = self._prepared(streaming_callback, False, break_point, tools)
-        begun = self._has_begun(config) if self._asks_thread(messages, snapshot, config) else False
-        given = self._input(messages, snapshot, system_prompt, kwargs, begun)
+        held: Any = {}
+        if self._asks_thread(messages, snapshot, config):
+            held = self.graph.get_state(cast("ConfigLike", config)).values
+        given = self._input(messages, snapshot, system_prompt, kwargs, held)
         return in_kind(_result(self.graph.invoke(given, config, context=run)), messages)
 
     async def run_async(
         self,
-        messages: Sequence[ChatMessage] | Command[Any],
+        messages: Sequence[ChatMessage] | Command[Any] | None,
         streaming_callback: StreamingCallbackT | None = None,
         *,
         break_point: AgentBreakpoint | None = None,
@@ -229,11 +234,10 @@ class Agent(HaystackComponent):
         """
         config, kwargs = self._config(config, kwargs)
         run = self._prepared(streaming_callback, True, break_point, tools)
-        begun = False
+        held: Any = {}
         if self._asks_thread(messages, snapshot, config):
-            state = await self.graph.aget_state(cast("ConfigLike", config))
-            begun = bool(state.values.get("messages"))
-        given = self._input(messages, snapshot, system_prompt, kwargs, begun)
+            held = (await self.graph.aget_state(cast("ConfigLike", config))).values
+        given = self._input(messages, snapshot, system_prompt, kwargs, held)
         return in_kind(_result(await self.graph.ainvoke(given, config, context=run)), messages)
 
     def _config(self, config: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -294,10 +298,7 @@ class Agent(HaystackComponent):
     def _asks_thread(self, messages: Any, snapshot: Any, config: Any) -> bool:
         """Whether the input depends on what the thread holds already."""
         has_thread = self._checkpointer is not None and config is not None
-        return has_thread and snapshot is None and not isinstance(messages, Command)
-
-    def _has_begun(self, config: Any) -> bool:
-        return bool(self.graph.get_state(config).values.get("messages"))
+        return has_thread and snapshot is None and not _goes_on(messages)
 
     def _input(
         self,
@@ -305,30 +306,37 @@ class Agent(HaystackComponent):
         snapshot: Any,
         system_prompt: str | None,
         values: dict[str, Any],
-        has_begun: bool,
+        held: Mapping[str, Any],
     ) -> Any:
-        """The input of the graph."""
+        """The input of the graph, whose thread holds the values `held`."""
         if unknown := [key for key in values if key not in self.state_schema]:
             refuse_pipeline_breakpoint(unknown)
             raise InvalidInputError(
                 f"The agent's state has no key {unknown[0]!r}: name it in state_schema. "
                 f"{nearest(unknown[0], self.state_schema)}"
             )
-        if isinstance(messages, Command):
-            return cast("Any", messages)
+        if _goes_on(messages) and snapshot is None:
+            if values or system_prompt is not None:
+                raise InvalidInputError(
+                    "A run that goes on (with a Command, or None) has its values and its prompt "
+                    "from its thread. Change values by Command(update={...})."
+                )
+            return messages
         if snapshot is not None:
             taken = own(own(snapshot, AgentSnapshot), PipelineSnapshot)
-            held = restore(taken, self.state_schema)
-            said = Overwrite(held.values.get("messages", []))
-            counts = {VISITS: held.visits, REPLIES: held.replies}
-            return {**held.values, "messages": said, **counts}
+            back = restore(taken, self.state_schema)
+            said = Overwrite(back.values.get("messages", []))
+            counts = {VISITS: back.visits, REPLIES: back.replies}
+            return {**back.values, "messages": said, **counts}
         given = [own_message(message) for message in messages]
-        prompt = system_prompt or (None if has_begun else self.system_prompt)
+        stored: Sequence[ChatMessage] = held.get("messages") or ()
+        answers = interrupted_answers(stored, given)
+        prompt = system_prompt or (None if stored else self.system_prompt)
         if prompt is not None:
             given = [ChatMessage.from_system(prompt), *given]
-        if not has_begun and all(message.is_from(ChatRole.SYSTEM) for message in given):
+        if not stored and all(message.is_from(ChatRole.SYSTEM) for message in given):
             log.warning("The agent is given system messages only: there is nothing to answer.")
-        return {"messages": given, **values, VISITS: NO_VISITS}
+        return {"messages": [*answers, *given], **values, VISITS: NO_VISITS}
 
     # --- serialization ---------------------------------------------------------------------------
 
@@ -338,6 +346,7 @@ class Agent(HaystackComponent):
         Raises:
             SerializationError: A part of it has no such form.
         """
+        refuse_policies((self.tool_invoker_kwargs or {}).get("policies"))
         generator = self._generator
         if not isinstance(generator, ChatModelGenerator):
             generator = self.chat_generator
@@ -373,6 +382,11 @@ class Agent(HaystackComponent):
         if init.get("streaming_callback") is not None:
             init["streaming_callback"] = lookup_function(init["streaming_callback"])
         return cls(**{**init, **kwargs})
+
+
+def _goes_on(messages: Any) -> bool:
+    """Whether a run goes on where its thread stands."""
+    return messages is None or isinstance(messages, Command)
 
 
 def _check_break_point(break_point: Any, tools: list[Tool]) -> None:
