@@ -148,7 +148,7 @@ class Blueprint:
         return key is None or bool(state.get(key))
 
     def last(self, state: Mapping[str, Any]) -> list[str]:
-        """The modules that ran and lead to none that ran, whether their values went there or not."""
+        """The modules that ran and lead to none that ran, wherever their values went."""
         if not self.resting:
             return list(self.leaves)
         passed = {link.src for link in self.wiring.links if self.has_run(link.dest, state)}
