@@ -20,7 +20,7 @@ from plait.haystack.components import (
     deserialize_chatgenerator_inplace,
 )
 from plait.haystack.generators import ChatModelGenerator, as_generator
-from plait.haystack.guests import GuestGenerator, own, own_message, own_tools
+from plait.haystack.guests import own, own_message, own_tools, worker_of
 from plait.haystack.invoker import ToolInvoker, refuse_policies
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
@@ -150,21 +150,15 @@ class Agent(HaystackComponent):
         """Get the generator and the tools ready, once."""
         if not self._is_warm:
             if self._must_warm_up:
-                self._heart.warm_up()
+                worker_of(self._generator).warm_up()
             warm_up_tools(self.tools)
             self._invoker = self._invoker_of(self.tools)  # a set may know its tools only now
             self.__dict__.pop("graph", None)
             self._is_warm = True
 
     @property
-    def _heart(self) -> Any:
-        """The generator that does the work."""
-        generator = self._generator
-        return generator.guest if isinstance(generator, GuestGenerator) else generator
-
-    @property
     def _must_warm_up(self) -> bool:
-        return callable(getattr(self._heart, "warm_up", None))
+        return callable(getattr(worker_of(self._generator), "warm_up", None))
 
     # --- running ---------------------------------------------------------------------------------
 

@@ -53,6 +53,11 @@ class AsyncGuestGenerator(GuestGenerator):
         return _replies(await self.guest.run_async(**_given(messages, tools), **heard))
 
 
+def worker_of(generator: Any) -> Any:
+    """The generator that does the work: Haystack's own, where it stands behind one of plait's."""
+    return generator.guest if isinstance(generator, GuestGenerator) else generator
+
+
 def _hear(callback: Callable[[StreamingChunk], None]) -> Callable[[Any], None]:
     return lambda chunk: callback(StreamingChunk.from_dict(chunk.to_dict()))
 
@@ -193,4 +198,5 @@ __all__ = [
     "own",
     "own_message",
     "own_tools",
+    "worker_of",
 ]

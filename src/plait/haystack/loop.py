@@ -26,6 +26,7 @@ from plait.haystack.breakpoints import (
     ToolBreakpoint,
 )
 from plait.haystack.generators import aask, ask
+from plait.haystack.guests import worker_of
 from plait.haystack.invoker import ToolInvoker
 from plait.haystack.messages import ChatMessage
 from plait.haystack.snapshots import Standing, failure, stop_at
@@ -207,7 +208,8 @@ class Loop:
         except GraphBubbleUp:  # a question to a person, on its way up
             raise
         except Exception as error:
-            culprit = self.generator if here.component == CHAT_GENERATOR else run.invoker
+            asked = here.component == CHAT_GENERATOR
+            culprit = worker_of(self.generator) if asked else run.invoker
             raise failure(error, here, culprit) from error
 
 
