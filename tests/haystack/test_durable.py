@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import InvalidInputError
+from plait.graph import START, StateGraph
 from plait.haystack import (
     Agent,
     AgentBreakpoint,
@@ -181,6 +183,10 @@ def test_parallel_questions_are_answered_by_their_ids(tmp_path, answer):
     assert results == [other, answer, other]
 
 
+class MessagesOfAgents(TypedDict):
+    messages: list[ChatMessage]
+
+
 THREAD = {"configurable": {"thread_id": "1"}}
 
 
@@ -209,6 +215,46 @@ def test_the_next_message_answers_the_calls_that_a_stopped_run_left(call_id):
     assert [m.tool_call_result.origin for m in first[2:4]] == first[1].tool_calls
     later = agent.run([user("Sure?")], config=THREAD)["messages"]
     assert told(later[6:]) == [("user", "Sure?"), ("assistant", "Yes.")]
+
+
+def test_a_message_to_the_graph_itself_answers_open_calls_too():
+    asked = say(tool_calls=[ToolCall("pay", {"amount": n}, f"{n}") for n in (1, 2)])
+    generator = Scripted(asked, say("Fine."), call("add", a=1, b=2), say("3"))
+    agent = Agent(chat_generator=generator, tools=[pay, add], checkpointer=InMemorySaver())
+    agent.graph.invoke({"messages": [user("pay")]}, THREAD)
+    done = agent.graph.invoke({"messages": [user("No.")]}, THREAD)["messages"]
+    answers = [("tool", [True]), ("tool", [True]), ("user", "No."), ("assistant", "Fine.")]
+    assert told(done[2:]) == answers
+    done = agent.graph.invoke({"messages": [user("1 + 2?")]}, THREAD)["messages"]
+    assert told(done[6:]) == [
+        ("user", "1 + 2?"),
+        ("assistant", []),
+        ("tool", [False]),
+        ("assistant", "3"),
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_conversation_that_comes_to_the_graph_itself_begins_with_the_prompt(count):
+    def agent_of(*replies):
+        return Agent(
+            chat_generator=Scripted(*replies),
+            tools=[add],
+            system_prompt="Be brief.",
+            checkpointer=InMemorySaver(),
+        )
+
+    replies = [*[call("add", a=1, b=2)] * (count - 1), say("Fine."), say("Yes.")]
+    agent, other = agent_of(*replies), agent_of(*replies)
+    for text in ("Well?", "Sure?"):
+        done = agent.graph.invoke({"messages": [user(text)]}, THREAD)
+        assert done["messages"] == other.run([user(text)], config=THREAD)["messages"]
+    assert [m.text for m in done["messages"] if m.is_from("system")] == ["Be brief."]
+    assert agent.chat_generator.seen == other.chat_generator.seen
+    builder = StateGraph(MessagesOfAgents).add_node("helper", agent_of(*replies).graph)
+    around = builder.add_edge(START, "helper").compile()
+    first = around.invoke({"messages": [user("Well?")]})["messages"]
+    assert [m.text for m in first if m.is_from("system")] == ["Be brief."]
 
 
 async def test_a_message_instead_of_an_answer_closes_the_question():

@@ -20,7 +20,7 @@ from plait.haystack.components import (
     deserialize_chatgenerator_inplace,
 )
 from plait.haystack.generators import ChatModelGenerator, as_generator
-from plait.haystack.guests import own, own_message, own_tools, worker_of
+from plait.haystack.guests import own, own_messages, own_tools, worker_of
 from plait.haystack.invoker import ToolInvoker, refuse_policies
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
@@ -69,7 +69,8 @@ class Agent(HaystackComponent):
         name: The name of the agent's graph.
 
     Raises:
-        InvalidInputError: The generator takes no tools. (A TypeError.)
+        InvalidInputError: The generator takes no tools, or `max_agent_steps` is no number. (A
+            TypeError.)
         InvalidValueError: An exit condition is no tool, or the schema is none. (A ValueError.)
         ToolDefinitionError: Two tools have the same name, or something is no tool.
 
@@ -117,6 +118,8 @@ class Agent(HaystackComponent):
         self._schema = complete_schema(self._given_schema)
         self.state_schema = {"messages": self._schema["messages"], **self._given_schema}
         self.system_prompt = system_prompt
+        if not isinstance(cast("Any", max_agent_steps), (int, float)):
+            raise InvalidInputError(f"max_agent_steps is a number, not {max_agent_steps!r:.100}.")
         self.max_agent_steps = max_agent_steps
         self.streaming_callback = streaming_callback
         if streaming_callback is not None:
@@ -142,6 +145,7 @@ class Agent(HaystackComponent):
             self._schema,
             self.exit_conditions,
             self.max_agent_steps,
+            self.system_prompt,
             default,
         )
         return loop.compile(self._checkpointer, self._store, self._name)
@@ -322,7 +326,7 @@ class Agent(HaystackComponent):
             said = Overwrite(back.values.get("messages", []))
             counts = {VISITS: back.visits, REPLIES: back.replies}
             return {**back.values, "messages": said, **counts}
-        given = [own_message(message) for message in messages]
+        given = own_messages(messages)
         stored: Sequence[ChatMessage] = held.get("messages") or ()
         answers = interrupted_answers(stored, given)
         prompt = system_prompt or (None if stored else self.system_prompt)

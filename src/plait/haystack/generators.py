@@ -354,12 +354,15 @@ def ask(generator: Any, messages: list[ChatMessage], tools: Any, hear: Any) -> l
 
 
 def _replies(generator: Any, done: Any) -> list[ChatMessage]:
-    if not isinstance(done, dict) or "replies" not in done:
+    replies = cast("Any", done).get("replies") if isinstance(done, dict) else None
+    if not isinstance(replies, list) or not all(
+        isinstance(one, ChatMessage) for one in cast("list[Any]", replies)
+    ):
         raise ComponentError(
             f"{type(generator).__name__} returned {done!r:.200}. A chat generator returns a dict "
             "with its 'replies': {'replies': [ChatMessage.from_assistant(...)]}."
         )
-    return cast("dict[str, Any]", done)["replies"]
+    return cast("list[ChatMessage]", replies)
 
 
 async def aask(

@@ -34,6 +34,14 @@ def interrupted_answers(
     return [_interrupted(call) for call in calls if not _taken(call, answered)]
 
 
+def closed(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """A conversation whose last calls have answers, those that have none right behind the calls."""
+    ends = [place for place, message in enumerate(messages, 1) if message.tool_calls]
+    end = ends[-1] if ends else 0
+    stored, given = messages[:end], messages[end:]
+    return [*stored, *interrupted_answers(stored, given), *given]
+
+
 def _taken(call: ToolCall, answered: list[ToolCall]) -> bool:
     """Whether one of the answers is the call's; it is that of no other call."""
     known = call if call.id is None else call.id
