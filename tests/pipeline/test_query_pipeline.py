@@ -523,6 +523,27 @@ def test_each_value_has_a_key_in_the_stream_of_updates():
     assert parts == [{"strip": {"strip.output": "a"}}, {"upper": {"upper.output": "A"}}]
 
 
+async def test_each_way_to_run_a_pipeline_takes_an_answer():
+    def asking():
+        return QueryPipeline(
+            chain=[str.strip, lambda text: f"{text}: {interrupt('Sure?')}"],
+            checkpointer=InMemorySaver(),
+        )
+
+    config: Any = {"configurable": {"thread_id": "1"}}
+    answer: Any = Command(resume="yes")
+    p = asking()
+    assert p.run(" so ", config=config)["__interrupt__"][0].value == "Sure?"
+    assert p.run(answer, config=config) == "so: yes"
+    assert (await p.arun(" so ", config=config))["__interrupt__"][0].value == "Sure?"
+    assert await p.arun(answer, config=config) == "so: yes"
+    p.run_with_intermediates(" so ", config=config)
+    output, seen = p.run_with_intermediates(answer, config=config)
+    assert (output, seen["strip"].inputs) == ("so: yes", {"input": " so "})
+    p.run_multi({"strip": {"input": " so "}}, config)
+    assert p.run_multi(answer, config) == {"function": {"output": "so: yes"}}
+
+
 def test_a_question_waits_in_a_checkpoint_and_is_answered_later(tmp_path: Any):
     def approve(draft: str) -> str:
         return f"{draft}: {interrupt({'approve?': draft})}"

@@ -390,7 +390,7 @@ class QueryPipeline(Runnable[Any, Any]):
         """`invoke` with the inputs as keywords, or with the only one.
 
         Args:
-            *args: the value of the only input, whatever it is.
+            *args: the value of the only input, whatever it is; or a Command, as of `invoke`.
             config: the config.
             return_values_direct: give the only output as it is; else `{output: value}`.
             batch: each input is a list of values; there is one run for each place in it.
@@ -456,14 +456,14 @@ class QueryPipeline(Runnable[Any, Any]):
 
     def run_multi(
         self,
-        module_input_dict: Mapping[str, Any],
+        module_input_dict: Mapping[str, Any] | Command[Any],
         config: ConfigLike | None = None,
         batch: bool = False,
     ) -> dict[str, Any]:
         """Run a pipeline of any number of first and last modules.
 
         Args:
-            module_input_dict: module to its inputs.
+            module_input_dict: module to its inputs; or a Command, as of `invoke`.
             config: the config.
             batch: each input is a list of values; there is one run for each place in it.
 
@@ -485,7 +485,7 @@ class QueryPipeline(Runnable[Any, Any]):
 
     async def arun_multi(
         self,
-        module_input_dict: Mapping[str, Any],
+        module_input_dict: Mapping[str, Any] | Command[Any],
         config: ConfigLike | None = None,
         batch: bool = False,
     ) -> dict[str, Any]:
@@ -496,7 +496,7 @@ class QueryPipeline(Runnable[Any, Any]):
         return together(found) if batch else found[0]
 
     def run_multi_with_intermediates(
-        self, module_input_dict: Mapping[str, Any], config: ConfigLike | None = None
+        self, module_input_dict: Mapping[str, Any] | Command[Any], config: ConfigLike | None = None
     ) -> tuple[dict[str, Any], dict[str, ComponentIntermediates]]:
         """`run_multi`, and what went into each module that ran, and came out."""
         (given,) = self._given_multi(module_input_dict, batch=False)
@@ -504,7 +504,7 @@ class QueryPipeline(Runnable[Any, Any]):
         return self._outputs(state), self._intermediates(state)
 
     async def arun_multi_with_intermediates(
-        self, module_input_dict: Mapping[str, Any], config: ConfigLike | None = None
+        self, module_input_dict: Mapping[str, Any] | Command[Any], config: ConfigLike | None = None
     ) -> tuple[dict[str, Any], dict[str, ComponentIntermediates]]:
         """The async twin of `run_multi_with_intermediates`."""
         (given,) = self._given_multi(module_input_dict, batch=False)
@@ -542,8 +542,10 @@ class QueryPipeline(Runnable[Any, Any]):
         rows = apart(by_module(self.name, wanted, called))
         return [self.build().input_of(row) for row in rows]
 
-    def _given_multi(self, modules: Mapping[str, Any], batch: bool) -> list[Any]:
+    def _given_multi(self, modules: Mapping[str, Any] | Command[Any], batch: bool) -> list[Any]:
         """The inputs of the graph for a call of `run_multi`: one for each run."""
+        if isinstance(modules, Command):
+            return [modules]
         given = of_modules(self.name, self._wanted(), modules)
         return [self.build().input_of(row) for row in (apart(given) if batch else [given])]
 
@@ -557,6 +559,8 @@ class QueryPipeline(Runnable[Any, Any]):
                 f"and the keywords {list(inputs)}."
             )
         value = next(iter(args))
+        if isinstance(value, Command):
+            return cast("Any", value)
         wanted = list(self._wanted().items())
         if len(wanted) != 1 or isinstance(self.modules[wanted[0][0]], InputComponent):
             return value
