@@ -94,6 +94,19 @@ def test_steps_of_a_plan_are_done_in_turn() -> None:
     assert lines[-1] == f"{max(words, key=words.__getitem__)}, by {more - less} words."
 
 
+def test_a_planner_that_finds_no_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    example, loopback = import_module("plan_and_execute"), import_module("loopback")
+
+    def never_done(asked: Any) -> Any:
+        return "Done." if asked.schema is None else {"steps": ["Look again."], "answer": ""}
+
+    with loopback.chat_model(None, never_done) as model:
+        lines = list(example.tell(example.build(model), "Which?"))
+    assert lines.count("done: Done.") == example.STEPS
+    assert lines[-1] == f"No answer after {example.STEPS} steps."
+
+
 LONG = ("streaming", "subgraphs")
 PICTURED = (
     "react", "map_reduce", "reflection", "self_correcting", "corrective_rag", "plan_and_execute",
