@@ -127,6 +127,16 @@ def test_every_example_is_in_the_documents() -> None:
     assert there - parts - {"loopback", "showing"} <= named
 
 
+def test_the_beginning_of_each_page_is_a_paragraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    react = import_module("react")
+    for page in DOCS.glob("*.md"):
+        title = page.read_text("utf-8").splitlines()[0].lstrip("# ")
+        told = react.beginning(page.stem)
+        assert told.startswith(f"{title}: ")
+        assert not told.removeprefix(f"{title}: ").startswith("#")
+
+
 def test_a_page_that_a_model_misnames_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     react = import_module("react")
