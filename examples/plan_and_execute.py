@@ -21,6 +21,7 @@ from plait.graph import END, START, StateGraph
 from plait.prebuilt import create_react_agent
 
 QUESTION = "Which page is longer, streaming or subgraphs, and by how many words?"
+STEPS = 12
 
 
 class Plan(BaseModel):
@@ -66,7 +67,7 @@ def build(model: Any) -> Any:
         return {"done": [worker.invoke(asked)["messages"][-1].text]}
 
     def go_on(state: Work) -> Literal["execute", "__end__"]:
-        return "execute" if state.get("steps") else END
+        return "execute" if state.get("steps") and len(state.get("done", [])) < STEPS else END
 
     graph = StateGraph(Work)
     graph.add_node("plan", plan)
@@ -78,7 +79,8 @@ def build(model: Any) -> Any:
 
 
 def tell(graph: Any, task: str) -> Iterator[str]:
-    """Run it; gives every plan, and what came of each step."""
+    """Run it; gives every plan, what came of each step, and the answer."""
+    answer = f"No answer after {STEPS} steps."
     for update in graph.stream({"task": task}, stream_mode="updates"):
         for part in update.values():
             if "done" in part:
@@ -86,7 +88,8 @@ def tell(graph: Any, task: str) -> Iterator[str]:
             elif part["steps"]:
                 yield f"plan: {'; '.join(part['steps'])}"
             else:
-                yield part["answer"]
+                answer = part["answer"]
+    yield answer
 
 
 # --- scripted answers, for want of a model --------------------------------------------------------

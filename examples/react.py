@@ -29,7 +29,8 @@ def search(word: str) -> str:
 
 def beginning(page: str) -> str:
     """The heading and the first paragraph of a page."""
-    heading, text = page_of(page).read_text("utf-8").split("\n\n")[:2]
+    heading, *parts = page_of(page).read_text("utf-8").split("\n\n")
+    text = next(part for part in parts if not part.startswith("#"))
     return f"{heading.lstrip('# ')}: {text}"
 
 

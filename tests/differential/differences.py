@@ -330,6 +330,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_haystack_breakpoints::resumed_with_the_callback_of_the_stopped_run": "Snapshots of agents",
     "g_haystack_breakpoints::resumed_with_tools_of_several_classes": "Snapshots of agents",
     "g_haystack_components::what_a_model_may_give_an_agent": "Agents as tools",
+    "g_haystack_generators::calls_without_arguments": "Calls without arguments",
     "g_haystack_messages::lists_of_parts_in_openai_format": "Lists of parts in OpenAI's form",
     "g_haystack_state::classes_that_nothing_names": "Names in serialized components",
     "g_haystack_tools::a_source_that_is_written_and_read": "Serialized sources of texts",

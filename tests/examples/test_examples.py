@@ -94,6 +94,19 @@ def test_steps_of_a_plan_are_done_in_turn() -> None:
     assert lines[-1] == f"{max(words, key=words.__getitem__)}, by {more - less} words."
 
 
+def test_a_planner_that_finds_no_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    example, loopback = import_module("plan_and_execute"), import_module("loopback")
+
+    def never_done(asked: Any) -> Any:
+        return "Done." if asked.schema is None else {"steps": ["Look again."], "answer": ""}
+
+    with loopback.chat_model(None, never_done) as model:
+        lines = list(example.tell(example.build(model), "Which?"))
+    assert lines.count("done: Done.") == example.STEPS
+    assert lines[-1] == f"No answer after {example.STEPS} steps."
+
+
 LONG = ("streaming", "subgraphs")
 PICTURED = (
     "react", "map_reduce", "reflection", "self_correcting", "corrective_rag", "plan_and_execute",
@@ -112,6 +125,16 @@ def test_every_example_is_in_the_documents() -> None:
     parts = {"ending", "inspection", "kill", "report", "support_server", "support_story"}
     there = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert there - parts - {"loopback", "showing"} <= named
+
+
+def test_the_beginning_of_each_page_is_a_paragraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    react = import_module("react")
+    for page in DOCS.glob("*.md"):
+        title = page.read_text("utf-8").splitlines()[0].lstrip("# ")
+        told = react.beginning(page.stem)
+        assert told.startswith(f"{title}: ")
+        assert not told.removeprefix(f"{title}: ").startswith("#")
 
 
 def test_a_page_that_a_model_misnames_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

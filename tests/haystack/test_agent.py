@@ -376,3 +376,28 @@ def test_the_state_fills_parameters_in_their_order():
     call = ChatMessage.from_assistant(tool_calls=[ToolCall("show", {})])
     told = invoker.run([call], state)["tool_messages"][0].tool_call_result.result
     assert "{'x': 3, 'a': 1, 'm': 2}" in told
+
+
+@pytest.mark.parametrize("replies", [None, "text", ["text"], [None]])
+async def test_replies_that_are_none_are_told_of_the_generator(replies):
+    class Odd:
+        def run(self, messages, tools=None):
+            return {"replies": replies}
+
+    agent = Agent(chat_generator=Odd(), tools=[add])
+    with pytest.raises(PipelineRuntimeError, match="Odd returned"):
+        agent.run([user("a")])
+    with pytest.raises(PipelineRuntimeError, match="Odd returned"):
+        await agent.run_async([user("a")])
+
+
+@pytest.mark.parametrize("messages", [user("a"), "a", {"role": "user"}, 5])
+def test_what_is_no_list_of_messages_is_refused(messages):
+    with pytest.raises(InvalidInputError, match="takes a list of messages"):
+        Agent(chat_generator=Scripted(say("b")), tools=[add]).run(messages)
+
+
+@pytest.mark.parametrize("steps", [None, "3"])
+def test_steps_that_are_no_number_are_refused(steps):
+    with pytest.raises(InvalidInputError, match="max_agent_steps is a number"):
+        Agent(chat_generator=Scripted(say("b")), tools=[add], max_agent_steps=steps)

@@ -4,17 +4,23 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import InvalidInputError
+from plait.graph import START, StateGraph
 from plait.haystack import (
     Agent,
     AgentBreakpoint,
     Breakpoint,
     BreakpointException,
+    ChatMessage,
+    PipelineRuntimeError,
     PipelineSnapshot,
     ToolBreakpoint,
     ToolCall,
@@ -24,7 +30,7 @@ from plait.haystack import (
 from plait.testing import every_crash_point
 from plait.types import Command
 
-from .script import Answering, add, call, pay, say, user
+from .script import Answering, Scripted, add, call, pay, say, user
 
 ROOT = Path(__file__).parents[2]
 
@@ -175,3 +181,130 @@ def test_parallel_questions_are_answered_by_their_ids(tmp_path, answer):
     results = [m.tool_call_result.result for m in done["messages"][2:5]]
     other = "refused" if answer == "paid" else "paid"
     assert results == [other, answer, other]
+
+
+class MessagesOfAgents(TypedDict):
+    messages: list[ChatMessage]
+
+
+THREAD = {"configurable": {"thread_id": "1"}}
+
+
+def told(done):
+    return [(m.role.value, m.text or [r.error for r in m.tool_call_results]) for m in done]
+
+
+@pytest.mark.parametrize("call_id", ["1", None])
+def test_the_next_message_answers_the_calls_that_a_stopped_run_left(call_id):
+    stop = AgentBreakpoint("a", ToolBreakpoint("tool_invoker"))
+    asked = say(tool_calls=[ToolCall("add", {"a": n, "b": 1}, call_id and f"{n}") for n in (1, 2)])
+    generator = Scripted(asked, say("Fine."), say("Yes."))
+    agent = Agent(chat_generator=generator, tools=[add], checkpointer=InMemorySaver())
+    with pytest.raises(BreakpointException):
+        agent.run([user("1 + 1?")], config=THREAD, break_point=stop)
+    first = agent.run([user("Never mind.")], config=THREAD)["messages"]
+    assert told(first) == [
+        ("user", "1 + 1?"),
+        ("assistant", []),
+        ("tool", [True]),
+        ("tool", [True]),
+        ("user", "Never mind."),
+        ("assistant", "Fine."),
+    ]
+    assert first[2].tool_call_result.result.startswith("Interrupted: tool 'add' has not answered")
+    assert [m.tool_call_result.origin for m in first[2:4]] == first[1].tool_calls
+    later = agent.run([user("Sure?")], config=THREAD)["messages"]
+    assert told(later[6:]) == [("user", "Sure?"), ("assistant", "Yes.")]
+
+
+def test_a_message_to_the_graph_itself_answers_open_calls_too():
+    asked = say(tool_calls=[ToolCall("pay", {"amount": n}, f"{n}") for n in (1, 2)])
+    generator = Scripted(asked, say("Fine."), call("add", a=1, b=2), say("3"))
+    agent = Agent(chat_generator=generator, tools=[pay, add], checkpointer=InMemorySaver())
+    agent.graph.invoke({"messages": [user("pay")]}, THREAD)
+    done = agent.graph.invoke({"messages": [user("No.")]}, THREAD)["messages"]
+    answers = [("tool", [True]), ("tool", [True]), ("user", "No."), ("assistant", "Fine.")]
+    assert told(done[2:]) == answers
+    done = agent.graph.invoke({"messages": [user("1 + 2?")]}, THREAD)["messages"]
+    assert told(done[6:]) == [
+        ("user", "1 + 2?"),
+        ("assistant", []),
+        ("tool", [False]),
+        ("assistant", "3"),
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_conversation_that_comes_to_the_graph_itself_begins_with_the_prompt(count):
+    def agent_of(*replies):
+        return Agent(
+            chat_generator=Scripted(*replies),
+            tools=[add],
+            system_prompt="Be brief.",
+            checkpointer=InMemorySaver(),
+        )
+
+    replies = [*[call("add", a=1, b=2)] * (count - 1), say("Fine."), say("Yes.")]
+    agent, other = agent_of(*replies), agent_of(*replies)
+    for text in ("Well?", "Sure?"):
+        done = agent.graph.invoke({"messages": [user(text)]}, THREAD)
+        assert done["messages"] == other.run([user(text)], config=THREAD)["messages"]
+    assert [m.text for m in done["messages"] if m.is_from("system")] == ["Be brief."]
+    assert agent.chat_generator.seen == other.chat_generator.seen
+    builder = StateGraph(MessagesOfAgents).add_node("helper", agent_of(*replies).graph)
+    around = builder.add_edge(START, "helper").compile()
+    first = around.invoke({"messages": [user("Well?")]})["messages"]
+    assert [m.text for m in first if m.is_from("system")] == ["Be brief."]
+
+
+async def test_a_message_instead_of_an_answer_closes_the_question():
+    generator = Scripted(call("pay", amount=5), say("Fine."))
+    agent = Agent(chat_generator=generator, tools=[pay], checkpointer=InMemorySaver())
+    assert "__interrupt__" in await agent.run_async([user("pay")], config=THREAD)
+    done = await agent.run_async([user("No.")], config=THREAD)
+    assert told(done["messages"][2:]) == [("tool", [True]), ("user", "No."), ("assistant", "Fine.")]
+
+
+def test_calls_that_the_program_answers_itself_are_answered_once():
+    asked = call("lamp", "7", on=True)
+    agent = Agent(chat_generator=Scripted(asked, say("It is on.")), checkpointer=InMemorySaver())
+    done = agent.run([user("Light!")], config=THREAD)
+    answer = ChatMessage.from_tool("on", done["last_message"].tool_call)
+    done = agent.run([answer], config=THREAD)
+    assert told(done["messages"][2:]) == [("tool", [False]), ("assistant", "It is on.")]
+
+
+def test_none_goes_on_where_a_run_has_failed():
+    tried = []
+
+    def once(n: int) -> int:
+        tried.append(n)
+        if len(tried) == 1:
+            raise ConnectionError("down")
+        return n
+
+    agent = Agent(
+        chat_generator=Scripted(call("once", n=3), say("3")),
+        tools=[create_tool_from_function(once)],
+        raise_on_tool_invocation_failure=True,
+        checkpointer=InMemorySaver(),
+    )
+    with pytest.raises(PipelineRuntimeError, match="down"):
+        agent.run([user("n?")], config=THREAD)
+    done = agent.run(None, config=THREAD)
+    assert told(done["messages"][2:]) == [("tool", [False]), ("assistant", "3")]
+    assert tried == [3, 3]
+
+
+@pytest.mark.parametrize("given", [{"total": 1}, {"system_prompt": "Be brief."}])
+@pytest.mark.parametrize("messages", [None, Command(resume=True)])
+def test_what_a_run_that_goes_on_would_not_see_is_refused(messages, given):
+    agent = Agent(
+        chat_generator=Scripted(call("pay", amount=5), say("done")),
+        tools=[pay],
+        state_schema=SCHEMA,
+        checkpointer=InMemorySaver(),
+    )
+    agent.run([user("pay")], config=THREAD)
+    with pytest.raises(InvalidInputError, match=r"Command\(update="):
+        agent.run(messages, config=THREAD, **given)

@@ -230,3 +230,21 @@ def test_a_set_of_theirs_may_get_its_tools_when_it_is_warmed_up(several: bool) -
     result = agent.run([ChatMessage.from_user("Go.")])
     assert result["messages"][2].tool_call_result.result == "late"
     assert model.shown[0] == ["late"]
+
+
+@component
+class Broken(Scripted):
+    """Fails."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], tools: Any = None) -> dict[str, Any]:
+        raise ConnectionError("down")
+
+
+@AGENTS
+def test_an_error_names_the_generator_that_failed(kind: Any) -> None:
+    agent = kind(chat_generator=Broken())
+    agent.warm_up()
+    with pytest.raises(Exception, match="Component type: 'Broken'") as told:
+        agent.run([ChatMessage.from_user("Well?")])
+    assert told.value.component_type is Broken  # pyright: ignore[reportAttributeAccessIssue]

@@ -22,11 +22,13 @@ from plait.haystack import (
     SerializationError,
     State,
     Tool,
+    ToolInvoker,
     component,
     register,
 )
 from plait.haystack.type_names import deserialize_type, serialize_type
 from plait.haystack.values import read_value, write_value
+from plait.prebuilt import ToolPolicy
 
 from .script import Scripted, add
 
@@ -83,6 +85,34 @@ def test_a_model_by_its_name_is_written_and_back():
     assert (back.chat_generator.model, back.max_agent_steps) == ("openai:gpt-5", 3)
 
 
+def hear(chunk):
+    pass
+
+
+@pytest.mark.parametrize("kind", [ChatModelGenerator, OpenAIChatGenerator])
+def test_all_that_a_generator_was_given_is_written_and_back(monkeypatch, kind):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    model = "gpt-5" if kind is OpenAIChatGenerator else "openai:gpt-5"
+    more = {"generation_kwargs": {"n": 2}, "streaming_callback": hear, "tools": [add]}
+    data = through_json(kind(model=model, **more).to_dict())
+    back = kind.from_dict(data)
+    assert type(back) is kind
+    assert (back.model, back.generation_kwargs) == (model, {"n": 2})
+    assert (back.streaming_callback, back.tools) == (hear, [add])
+    assert back.to_dict() == data
+
+
+def test_an_invoker_is_written_with_its_journal_and_not_without_its_policies():
+    data = through_json(ToolInvoker([add], journal=True).to_dict())
+    assert ToolInvoker.from_dict(data).journal is True
+    assert "journal" not in ToolInvoker([add]).to_dict()["init_parameters"], "Haystack's has none"
+    given = {"policies": {"add": ToolPolicy(timeout=1)}}
+    agent = Agent(chat_generator="openai:gpt-5", tools=[add], tool_invoker_kwargs=given)
+    for written in (ToolInvoker([add], **given).to_dict, agent.to_dict):
+        with pytest.raises(SerializationError, match="Policies"):
+            written()
+
+
 def test_a_model_that_is_an_object_is_not_written():
     from plait.chat_models.fake import FakeListChatModel
 
@@ -118,7 +148,7 @@ def test_a_key_is_never_written(monkeypatch):
 
 
 def test_a_component_that_does_not_keep_its_arguments_is_not_written():
-    with pytest.raises(SerializationError):
+    with pytest.raises(SerializationError, match=r"Keep it as self\.told"):
         Agent(chat_generator=Forgetful("x")).to_dict()
 
 

@@ -13,10 +13,13 @@ from plait.haystack import (
     AgentSnapshot,
     Breakpoint,
     BreakpointException,
+    ComponentTool,
     DeserializationError,
+    OpenAIChatGenerator,
     PipelineInvalidPipelineSnapshotError,
     PipelineRuntimeError,
     PipelineState,
+    Secret,
     ToolBreakpoint,
     ToolCall,
     component,
@@ -273,3 +276,28 @@ def test_a_breakpoint_leaves_a_thread_that_can_go_on():
             break_point=AgentBreakpoint("helper", ToolBreakpoint("tool_invoker")),
         )
     assert made.graph.invoke(None, config)["messages"][-1].text == "done"
+
+
+class Unwritable:
+    def to_dict(self):
+        raise RuntimeError("no form")
+
+
+def test_what_failed_is_told_even_if_nothing_can_be_written():
+    class Down:
+        def run(self, messages, tools=None):
+            raise ConnectionError("down")
+
+    keyed = OpenAIChatGenerator(api_key=Secret.from_token("k"))  # a key is never written
+    helper = ComponentTool(Agent(chat_generator=keyed, tools=[add]), name="helper")
+    for agent, values in (
+        (Agent(chat_generator=Down(), tools=[helper]), {}),
+        (
+            Agent(chat_generator=Down(), tools=[add], state_schema={"it": {"type": Unwritable}}),
+            {"it": Unwritable()},
+        ),
+    ):
+        with pytest.raises(PipelineRuntimeError, match="down") as told:
+            agent.run([user("go")], **values)
+        assert told.value.pipeline_snapshot is None
+        assert isinstance(told.value.__cause__, ConnectionError)

@@ -94,6 +94,31 @@ def test_what_rests_lets_rest_what_needs_it_and_the_last_that_ran_gives_the_outp
     assert p.run_multi({"a": {"input": " Stop "}}) == {"a": {"output": "Stop"}}
 
 
+@pytest.mark.parametrize("more", [False, True])
+def test_a_value_that_does_not_go_on_to_a_module_that_ran_is_no_output(more: bool):
+    """As on llama-index-core 0.11.23. Whether other modules rest makes no difference."""
+    p = QueryPipeline(modules={"in": InputComponent(), "up": str.upper, "down": str.lower})
+    p.add_modules({"say": lambda text, note="": f"<{text}{note}>", "sign": lambda text: f"{text}."})
+    p.add_link("in", "up")
+    p.add_link("in", "down")
+    p.add_link("up", "say", dest_key="text", condition_fn=is_question)
+    p.add_link("down", "say", dest_key="text", condition_fn=is_statement)
+    p.add_link("say", "sign")
+    if more:
+        p.add("rests", str.strip)
+        p.add_link("in", "rests", condition_fn=lambda text: False)
+    assert [p.run("So?"), p.run("So")] == ["<SO?>.", "<so>."]
+    q = QueryPipeline(modules={"up": str.upper, "say": lambda text, note="": f"<{text}{note}>"})
+    q.add("in", InputComponent())
+    q.add_link("in", "up")
+    q.add_link("in", "say", dest_key="text")
+    q.add_link("up", "say", dest_key="note", condition_fn=is_question)
+    if more:
+        q.add("rests", str.strip)
+        q.add_link("in", "rests", condition_fn=lambda text: False)
+    assert [q.run("So?"), q.run("So")] == ["<So?SO?>", "<So>"]
+
+
 def test_an_optional_input_is_left_out_where_its_way_is_not_gone():
     p = QueryPipeline(
         modules={"in": InputComponent(), "up": str.upper, "end": lambda a, b="none": f"{a} {b}"}

@@ -24,6 +24,7 @@ from plait.errors import (
 from plait.graph import END, START, StateGraph
 from plait.output_parsers import StrOutputParser
 from plait.pipeline import (
+    ComponentIntermediates,
     CustomQueryComponent,
     EvaluatorComponent,
     FnComponent,
@@ -521,6 +522,51 @@ def test_each_value_has_a_key_in_the_stream_of_updates():
     p = QueryPipeline(chain=[str.strip, str.upper])
     parts = list(p.stream(" a ", stream_mode="updates"))
     assert parts == [{"strip": {"strip.output": "a"}}, {"upper": {"upper.output": "A"}}]
+
+
+async def test_each_way_to_run_a_pipeline_takes_an_answer():
+    def asking():
+        return QueryPipeline(
+            chain=[str.strip, lambda text: f"{text}: {interrupt('Sure?')}"],
+            checkpointer=InMemorySaver(),
+        )
+
+    config: Any = {"configurable": {"thread_id": "1"}}
+    answer: Any = Command(resume="yes")
+    p = asking()
+    assert p.run(" so ", config=config)["__interrupt__"][0].value == "Sure?"
+    assert p.run(answer, config=config) == "so: yes"
+    assert (await p.arun(" so ", config=config))["__interrupt__"][0].value == "Sure?"
+    assert await p.arun(answer, config=config) == "so: yes"
+    p.run_with_intermediates(" so ", config=config)
+    output, seen = p.run_with_intermediates(answer, config=config)
+    assert (output, seen["strip"].inputs) == ("so: yes", {"input": " so "})
+    p.run_multi({"strip": {"input": " so "}}, config)
+    assert p.run_multi(answer, config) == {"function": {"output": "so: yes"}}
+
+
+def test_what_waits_has_no_intermediates_without_a_saver_either():
+    p = QueryPipeline(chain=[str.strip, lambda text: interrupt("Sure?"), str.upper])
+    asked, seen = p.run_with_intermediates(" so ")
+    assert asked["__interrupt__"][0].value == "Sure?"
+    assert list(seen) == ["strip"]
+
+
+async def test_what_waits_for_a_person_has_no_intermediates_of_an_earlier_turn():
+    p = QueryPipeline(
+        chain=[str.strip, lambda text: f"{text}: {interrupt('Sure?')}", str.upper],
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "1"}}
+    for text in ("so", "now"):
+        asked, seen = p.run_with_intermediates(f" {text} ", config=config)
+        assert list(asked) == ["__interrupt__"]
+        assert seen == {"strip": ComponentIntermediates({"input": f" {text} "}, {"output": text})}
+        again = await p.arun_with_intermediates(f" {text} ", config=config)
+        assert again[1] == seen
+        output, seen = p.run_with_intermediates(Command(resume="yes"), config=config)
+        assert output == f"{text}: yes".upper()
+        assert list(seen) == ["strip", "function", "upper"]
 
 
 def test_a_question_waits_in_a_checkpoint_and_is_answered_later(tmp_path: Any):

@@ -8,7 +8,13 @@ from typing import Any, TypedDict
 import pytest
 
 from plait.documents import Document
-from plait.errors import InvalidGraphError, InvalidInputError, InvalidUpdateError, ModelError
+from plait.errors import (
+    InvalidGraphError,
+    InvalidInputError,
+    InvalidUpdateError,
+    InvalidValueError,
+    ModelError,
+)
 from plait.graph import START, StateGraph
 from plait.pipeline import (
     EmbeddingSingleSelector,
@@ -111,6 +117,28 @@ def test_the_nearest_choice_is_picked_by_embeddings():
 
     pick = EmbeddingSingleSelector(embeddings=Letters())
     assert pick.run_component(choices=CHOICES, query="about fish") == {"output": [2]}
+
+
+@pytest.mark.parametrize("count", [0, -1, "2", None])
+def test_counts_that_are_none_are_refused(count: Any):
+    for kind in (SimpleSummarize, TreeSummarize):
+        with pytest.raises(InvalidGraphError, match=f"max_chars of a {kind.__name__}"):
+            kind(llm=str, max_chars=count)
+    if count is not None:
+        with pytest.raises(InvalidGraphError, match="max_outputs of a LLMMultiSelector"):
+            LLMMultiSelector(llm=str, max_outputs=count)
+
+
+async def test_who_has_nothing_to_pick_from_says_so():
+    nothing: dict[str, Any] = {"choices": [], "query": "q"}
+    nearest = EmbeddingSingleSelector(embeddings=lambda texts: [[1.0] for _ in texts])
+    for selector in (LLMSingleSelector(llm=lambda prompt: "1"), nearest):
+        with pytest.raises(InvalidValueError, match="no choices"):
+            selector.run_component(**nothing)
+        with pytest.raises(InvalidValueError, match="no choices"):
+            await selector.arun_component(**nothing)
+    with pytest.raises(InvalidGraphError, match="without components"):
+        RouterComponent(selector=lambda choices, query: 0, components=[])
 
 
 def router(selector: Any, **options: Any) -> RouterComponent:
@@ -244,6 +272,22 @@ def test_what_cannot_be_graded_is_refused():
         EvaluatorComponent().run_component(question="?", answer="!")
     with pytest.raises(ModelError, match="number from 0 to 1"):
         Judge(criterion="x", llm=lambda prompt: "7").run_component(question="?", answer="!")
+
+
+@pytest.mark.parametrize(
+    ("answer", "grade"),
+    [("0.7", 0.7), (".5", 0.5), ("Grade: 0,25.", 0.25), ("1/1", 1.0), ("0.9 out of 1.0", 0.9)],
+)
+def test_a_grade_is_read_as_it_was_meant(answer: str, grade: float):
+    judge = Judge(criterion="polite", llm=lambda prompt: answer)
+    assert judge.run_component(question="q", answer="a") == {"output": grade}
+
+
+@pytest.mark.parametrize("answer", ["-0.5", "1/5", "0 out of 10", "1 %", "8/10", "fine"])
+def test_a_number_on_another_scale_is_no_grade(answer: str):
+    judge = Judge(criterion="polite", llm=lambda prompt: answer)
+    with pytest.raises(ModelError, match="number from 0 to 1"):
+        judge.run_component(question="q", answer="a")
 
 
 async def test_an_error_of_a_metric_says_which_one_it_was():

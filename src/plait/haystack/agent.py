@@ -20,10 +20,11 @@ from plait.haystack.components import (
     deserialize_chatgenerator_inplace,
 )
 from plait.haystack.generators import ChatModelGenerator, as_generator
-from plait.haystack.guests import GuestGenerator, own, own_message, own_tools
-from plait.haystack.invoker import ToolInvoker
+from plait.haystack.guests import own, own_messages, own_tools, worker_of
+from plait.haystack.invoker import ToolInvoker, refuse_policies
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
+from plait.haystack.open_calls import interrupted_answers
 from plait.haystack.registry import lookup_function, name_of, remember
 from plait.haystack.snapshots import restore
 from plait.haystack.sockets import HaystackComponent, in_kind, refuse_pipeline_breakpoint
@@ -68,7 +69,8 @@ class Agent(HaystackComponent):
         name: The name of the agent's graph.
 
     Raises:
-        InvalidInputError: The generator takes no tools. (A TypeError.)
+        InvalidInputError: The generator takes no tools, or `max_agent_steps` is no number. (A
+            TypeError.)
         InvalidValueError: An exit condition is no tool, or the schema is none. (A ValueError.)
         ToolDefinitionError: Two tools have the same name, or something is no tool.
 
@@ -116,6 +118,8 @@ class Agent(HaystackComponent):
         self._schema = complete_schema(self._given_schema)
         self.state_schema = {"messages": self._schema["messages"], **self._given_schema}
         self.system_prompt = system_prompt
+        if not isinstance(cast("Any", max_agent_steps), (int, float)):
+            raise InvalidInputError(f"max_agent_steps is a number, not {max_agent_steps!r:.100}.")
         self.max_agent_steps = max_agent_steps
         self.streaming_callback = streaming_callback
         if streaming_callback is not None:
@@ -141,6 +145,7 @@ class Agent(HaystackComponent):
             self._schema,
             self.exit_conditions,
             self.max_agent_steps,
+            self.system_prompt,
             default,
         )
         return loop.compile(self._checkpointer, self._store, self._name)
@@ -149,27 +154,21 @@ class Agent(HaystackComponent):
         """Get the generator and the tools ready, once."""
         if not self._is_warm:
             if self._must_warm_up:
-                self._heart.warm_up()
+                worker_of(self._generator).warm_up()
             warm_up_tools(self.tools)
             self._invoker = self._invoker_of(self.tools)  # a set may know its tools only now
             self.__dict__.pop("graph", None)
             self._is_warm = True
 
     @property
-    def _heart(self) -> Any:
-        """The generator that does the work."""
-        generator = self._generator
-        return generator.guest if isinstance(generator, GuestGenerator) else generator
-
-    @property
     def _must_warm_up(self) -> bool:
-        return callable(getattr(self._heart, "warm_up", None))
+        return callable(getattr(worker_of(self._generator), "warm_up", None))
 
     # --- running ---------------------------------------------------------------------------------
 
     def run(
         self,
-        messages: Sequence[ChatMessage] | Command[Any],
+        messages: Sequence[ChatMessage] | Command[Any] | None,
         streaming_callback: StreamingCallbackT | None = None,
         *,
         break_point: AgentBreakpoint | None = None,
@@ -183,7 +182,8 @@ class Agent(HaystackComponent):
 
         Args:
             messages: The conversation; with a snapshot it is not read. A `Command(resume=...)`
-                answers the questions that tools have asked.
+                answers the questions that tools have asked; None goes on with a thread whose run
+                was stopped or has failed.
             streaming_callback: Instead of the agent's.
             break_point: Where to stop.
             snapshot: Where to go on, of a run that was stopped or has failed.
@@ -203,17 +203,20 @@ class Agent(HaystackComponent):
             BreakpointException: The run has come to the breakpoint.
             PipelineRuntimeError: The generator failed, or a tool whose errors are raised.
             InvalidValueError: The breakpoint, a tool or the kind of callback is wrong.
-            InvalidInputError: A value is for a key that the state lacks.
+            InvalidInputError: A value is for a key that the state lacks, or comes with a Command or
+                None.
         """
         config, kwargs = self._config(config, kwargs)
         run = self._prepared(streaming_callback, False, break_point, tools)
-        begun = self._has_begun(config) if self._asks_thread(messages, snapshot, config) else False
-        given = self._input(messages, snapshot, system_prompt, kwargs, begun)
+        held: Any = {}
+        if self._asks_thread(messages, snapshot, config):
+            held = self.graph.get_state(cast("ConfigLike", config)).values
+        given = self._input(messages, snapshot, system_prompt, kwargs, held)
         return in_kind(_result(self.graph.invoke(given, config, context=run)), messages)
 
     async def run_async(
         self,
-        messages: Sequence[ChatMessage] | Command[Any],
+        messages: Sequence[ChatMessage] | Command[Any] | None,
         streaming_callback: StreamingCallbackT | None = None,
         *,
         break_point: AgentBreakpoint | None = None,
@@ -229,11 +232,10 @@ class Agent(HaystackComponent):
         """
         config, kwargs = self._config(config, kwargs)
         run = self._prepared(streaming_callback, True, break_point, tools)
-        begun = False
+        held: Any = {}
         if self._asks_thread(messages, snapshot, config):
-            state = await self.graph.aget_state(cast("ConfigLike", config))
-            begun = bool(state.values.get("messages"))
-        given = self._input(messages, snapshot, system_prompt, kwargs, begun)
+            held = (await self.graph.aget_state(cast("ConfigLike", config))).values
+        given = self._input(messages, snapshot, system_prompt, kwargs, held)
         return in_kind(_result(await self.graph.ainvoke(given, config, context=run)), messages)
 
     def _config(self, config: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -294,10 +296,7 @@ class Agent(HaystackComponent):
     def _asks_thread(self, messages: Any, snapshot: Any, config: Any) -> bool:
         """Whether the input depends on what the thread holds already."""
         has_thread = self._checkpointer is not None and config is not None
-        return has_thread and snapshot is None and not isinstance(messages, Command)
-
-    def _has_begun(self, config: Any) -> bool:
-        return bool(self.graph.get_state(config).values.get("messages"))
+        return has_thread and snapshot is None and not _goes_on(messages)
 
     def _input(
         self,
@@ -305,30 +304,37 @@ class Agent(HaystackComponent):
         snapshot: Any,
         system_prompt: str | None,
         values: dict[str, Any],
-        has_begun: bool,
+        held: Mapping[str, Any],
     ) -> Any:
-        """The input of the graph."""
+        """The input of the graph, whose thread holds the values `held`."""
         if unknown := [key for key in values if key not in self.state_schema]:
             refuse_pipeline_breakpoint(unknown)
             raise InvalidInputError(
                 f"The agent's state has no key {unknown[0]!r}: name it in state_schema. "
                 f"{nearest(unknown[0], self.state_schema)}"
             )
-        if isinstance(messages, Command):
-            return cast("Any", messages)
+        if _goes_on(messages) and snapshot is None:
+            if values or system_prompt is not None:
+                raise InvalidInputError(
+                    "A run that goes on (with a Command, or None) has its values and its prompt "
+                    "from its thread. Change values by Command(update={...})."
+                )
+            return messages
         if snapshot is not None:
             taken = own(own(snapshot, AgentSnapshot), PipelineSnapshot)
-            held = restore(taken, self.state_schema)
-            said = Overwrite(held.values.get("messages", []))
-            counts = {VISITS: held.visits, REPLIES: held.replies}
-            return {**held.values, "messages": said, **counts}
-        given = [own_message(message) for message in messages]
-        prompt = system_prompt or (None if has_begun else self.system_prompt)
+            back = restore(taken, self.state_schema)
+            said = Overwrite(back.values.get("messages", []))
+            counts = {VISITS: back.visits, REPLIES: back.replies}
+            return {**back.values, "messages": said, **counts}
+        given = own_messages(messages)
+        stored: Sequence[ChatMessage] = held.get("messages") or ()
+        answers = interrupted_answers(stored, given)
+        prompt = system_prompt or (None if stored else self.system_prompt)
         if prompt is not None:
             given = [ChatMessage.from_system(prompt), *given]
-        if not has_begun and all(message.is_from(ChatRole.SYSTEM) for message in given):
+        if not stored and all(message.is_from(ChatRole.SYSTEM) for message in given):
             log.warning("The agent is given system messages only: there is nothing to answer.")
-        return {"messages": given, **values, VISITS: NO_VISITS}
+        return {"messages": [*answers, *given], **values, VISITS: NO_VISITS}
 
     # --- serialization ---------------------------------------------------------------------------
 
@@ -338,6 +344,7 @@ class Agent(HaystackComponent):
         Raises:
             SerializationError: A part of it has no such form.
         """
+        refuse_policies((self.tool_invoker_kwargs or {}).get("policies"))
         generator = self._generator
         if not isinstance(generator, ChatModelGenerator):
             generator = self.chat_generator
@@ -373,6 +380,11 @@ class Agent(HaystackComponent):
         if init.get("streaming_callback") is not None:
             init["streaming_callback"] = lookup_function(init["streaming_callback"])
         return cls(**{**init, **kwargs})
+
+
+def _goes_on(messages: Any) -> bool:
+    """Whether a run goes on where its thread stands."""
+    return messages is None or isinstance(messages, Command)
 
 
 def _check_break_point(break_point: Any, tools: list[Tool]) -> None:

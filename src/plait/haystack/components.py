@@ -168,7 +168,7 @@ def component_to_dict(obj: Any, name: str) -> dict[str, Any]:
         elif parameter.default is Parameter.empty:
             raise SerializationError(
                 f"{name} ({type(obj).__name__}) does not keep its argument {key!r}. Keep it as "
-                "self.{key}, or give the class to_dict() and from_dict()."
+                f"self.{key}, or give the class to_dict() and from_dict()."
             )
         else:
             given[key] = parameter.default

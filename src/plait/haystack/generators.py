@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from inspect import Parameter
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
@@ -25,7 +25,7 @@ from plait.haystack.errors import ComponentError, NoGeneratorError, Serializatio
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
-from plait.haystack.registry import remember
+from plait.haystack.registry import lookup_function, name_of, remember
 from plait.haystack.streaming import (
     ComponentInfo,
     StreamingCallbackT,
@@ -33,7 +33,13 @@ from plait.haystack.streaming import (
     ToolCallDelta,
     select_streaming_callback,
 )
-from plait.haystack.tools import ToolsType, flatten_tools_or_toolsets
+from plait.haystack.tools import (
+    ToolsType,
+    check_names,
+    deserialize_tools_or_toolset_inplace,
+    flatten_tools_or_toolsets,
+    serialize_tools_or_toolset,
+)
 from plait.runnables.config import run_in_executor
 
 log = logging.getLogger(__name__)
@@ -62,6 +68,7 @@ class ChatModelGenerator:
 
     Raises:
         InvalidInputError: It is no chat model.
+        ToolDefinitionError: Two tools have the same name, or something is no tool.
 
     >>> from plait.chat_models.fake import FakeListChatModel
     >>> generator = ChatModelGenerator(FakeListChatModel(responses=["Hello."]))
@@ -81,6 +88,7 @@ class ChatModelGenerator:
         if streaming_callback is not None:
             remember(streaming_callback)
         self.generation_kwargs = generation_kwargs or {}
+        check_names(flatten_tools_or_toolsets(tools))
         self.tools = tools
         self._chat_model: Any = as_chat_model(model)
 
@@ -145,6 +153,7 @@ class ChatModelGenerator:
     ) -> tuple[Any, dict[str, Any]]:
         """The model with its tools, and the arguments of the call."""
         flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
+        check_names(flat)
         model = self._with_tools([tool.tool_spec for tool in flat]) if flat else self._chat_model
         return model, {**self.generation_kwargs, **(generation_kwargs or {})}
 
@@ -163,14 +172,35 @@ class ChatModelGenerator:
         """As plain data.
 
         Raises:
-            SerializationError: The model was not given by its name.
+            SerializationError: The model was not given by its name; or a tool or the callback has
+                no such form.
         """
         if not isinstance(self.model, str):
             raise SerializationError(
                 f"A chat model that is an object cannot be serialized: {self.model!r:.100}. Give "
                 "the agent its name instead, such as 'openai:gpt-5'."
             )
-        return default_to_dict(self, model=self.model, generation_kwargs=self.generation_kwargs)
+        callback = self.streaming_callback
+        return default_to_dict(
+            self,
+            model=self.model,
+            streaming_callback=None if callback is None else name_of(callback),
+            generation_kwargs=self.generation_kwargs,
+            tools=serialize_tools_or_toolset(self.tools),
+        )
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """From plain data.
+
+        Raises:
+            DeserializationError: It is damaged, or names something that is not registered.
+        """
+        init = dict(data.get("init_parameters", {}))
+        deserialize_tools_or_toolset_inplace(init)
+        if init.get("streaming_callback") is not None:
+            init["streaming_callback"] = lookup_function(init["streaming_callback"])
+        return cls(**init)
 
 
 def _check_one(asked: Mapping[str, Any]) -> None:
@@ -324,12 +354,15 @@ def ask(generator: Any, messages: list[ChatMessage], tools: Any, hear: Any) -> l
 
 
 def _replies(generator: Any, done: Any) -> list[ChatMessage]:
-    if not isinstance(done, dict) or "replies" not in done:
+    replies = cast("Any", done).get("replies") if isinstance(done, dict) else None
+    if not isinstance(replies, list) or not all(
+        isinstance(one, ChatMessage) for one in cast("list[Any]", replies)
+    ):
         raise ComponentError(
             f"{type(generator).__name__} returned {done!r:.200}. A chat generator returns a dict "
             "with its 'replies': {'replies': [ChatMessage.from_assistant(...)]}."
         )
-    return cast("dict[str, Any]", done)["replies"]
+    return cast("list[ChatMessage]", replies)
 
 
 async def aask(

@@ -6,8 +6,8 @@ imported before an object of its is there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
 
 from plait.errors import InvalidInputError
 from plait.haystack.messages import ChatMessage
@@ -53,6 +53,11 @@ class AsyncGuestGenerator(GuestGenerator):
         return _replies(await self.guest.run_async(**_given(messages, tools), **heard))
 
 
+def worker_of(generator: Any) -> Any:
+    """The generator that does the work: Haystack's own, where it stands behind one of plait's."""
+    return generator.guest if isinstance(generator, GuestGenerator) else generator
+
+
 def _hear(callback: Callable[[StreamingChunk], None]) -> Callable[[Any], None]:
     return lambda chunk: callback(StreamingChunk.from_dict(chunk.to_dict()))
 
@@ -95,6 +100,17 @@ def own_message(message: Any) -> ChatMessage:
         f"An agent takes messages, not {message!r:.200}. Make them with ChatMessage.from_user and "
         "its like."
     )
+
+
+def own_messages(messages: Any) -> list[ChatMessage]:
+    """A conversation in messages of plait's.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    if isinstance(messages, (str, Mapping)) or not isinstance(messages, Iterable):
+        raise InvalidInputError(f"An agent takes a list of messages, not {messages!r:.200}.")
+    return [own_message(message) for message in cast("Iterable[Any]", messages)]
 
 
 def is_their_message(value: Any) -> bool:
@@ -192,5 +208,7 @@ __all__ = [
     "is_their_message",
     "own",
     "own_message",
+    "own_messages",
     "own_tools",
+    "worker_of",
 ]

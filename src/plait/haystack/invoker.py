@@ -21,6 +21,7 @@ from plait.errors import (
 )
 from plait.haystack.components import default_to_dict
 from plait.haystack.errors import (
+    SerializationError,
     StringConversionError,
     ToolInvocationError,
     ToolNotFoundException,
@@ -378,9 +379,11 @@ class ToolInvoker:
         """As plain data.
 
         Raises:
-            SerializationError: A tool or the callback has no such form.
+            SerializationError: A tool or the callback has no such form; or there are policies.
         """
+        refuse_policies(self.policies)
         callback = self.streaming_callback
+        ours = {"journal": True} if self.journal else {}  # Haystack's takes no such argument
         return default_to_dict(
             self,
             tools=serialize_tools_or_toolset(self.tools),
@@ -389,6 +392,7 @@ class ToolInvoker:
             streaming_callback=None if callback is None else name_of(callback),
             enable_streaming_callback_passthrough=self.enable_streaming_callback_passthrough,
             max_workers=self.max_workers,
+            **ours,
         )
 
     @classmethod
@@ -403,6 +407,19 @@ class ToolInvoker:
         if init.get("streaming_callback") is not None:
             init["streaming_callback"] = lookup_function(init["streaming_callback"])
         return cls(**init)
+
+
+def refuse_policies(policies: Any) -> None:
+    """Refuse to write an invoker whose policies would be lost.
+
+    Raises:
+        SerializationError: There are policies.
+    """
+    if policies:
+        raise SerializationError(
+            "Policies of tools have no form as plain data. Write it without them, and give them "
+            "where it is made again: Agent.from_dict(data, tool_invoker_kwargs={...})."
+        )
 
 
 def _arguments(tool: Tool, given: Mapping[str, Any], state: State) -> dict[str, Any]:
@@ -457,4 +474,4 @@ def _end() -> StreamingChunk:
     )
 
 
-__all__ = ["ToolInvoker"]
+__all__ = ["ToolInvoker", "refuse_policies"]

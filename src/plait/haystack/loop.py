@@ -26,8 +26,10 @@ from plait.haystack.breakpoints import (
     ToolBreakpoint,
 )
 from plait.haystack.generators import aask, ask
+from plait.haystack.guests import worker_of
 from plait.haystack.invoker import ToolInvoker
 from plait.haystack.messages import ChatMessage
+from plait.haystack.open_calls import closed
 from plait.haystack.snapshots import Standing, failure, stop_at
 from plait.haystack.state import Schema, State
 from plait.haystack.tools import ToolsType
@@ -70,6 +72,8 @@ class Loop:
         schema: The schema of the state.
         exit_conditions: Tools that end the run.
         max_steps: How often the generator is asked at most.
+        system_prompt: What a conversation begins with that comes to the graph by itself; one that
+            comes by the agent's `run` has its prompt already, and visits.
         default: What a run has that does not say.
     """
 
@@ -79,6 +83,7 @@ class Loop:
         schema: Schema,
         exit_conditions: list[str],
         max_steps: int,
+        system_prompt: str | None,
         default: Run,
     ) -> None:
         if taken := [key for key in OWN_KEYS if key in schema]:
@@ -89,6 +94,7 @@ class Loop:
         self.schema = schema
         self.exits = frozenset(exit_conditions) - {"text"}
         self.max_steps = max_steps
+        self.prompt = None if system_prompt is None else ChatMessage.from_system(system_prompt)
         self.default = default
 
     def compile(self, checkpointer: Any, store: Any, name: str | None) -> CompiledStateGraph:
@@ -111,8 +117,9 @@ class Loop:
 
     def enter(self, state: Values) -> str:
         """To where the run stands: its tools, if the model has called some that have not run."""
-        visits = state.get(VISITS, NO_VISITS)
-        return TOOL_INVOKER if visits[CHAT_GENERATOR] > visits[TOOL_INVOKER] else CHAT_GENERATOR
+        called = state.get("messages", [])[-state.get(REPLIES, 1) :]
+        is_due = _has_called(state) and any(message.tool_calls for message in called)
+        return TOOL_INVOKER if is_due else CHAT_GENERATOR
 
     def after_asking(self, state: Values) -> str:
         """To the tools, unless the run has ended."""
@@ -130,7 +137,7 @@ class Loop:
             return {VISITS: NO_VISITS}
         with self._entered(run, here):
             replies = ask(self.generator, here.messages, run.tools, run.streaming_callback)
-        return self._said(run, here, replies)
+        return self._said(run, here, values, replies)
 
     async def _aask(self, values: Values) -> Values:
         run, here = self._standing(values, CHAT_GENERATOR)
@@ -138,13 +145,16 @@ class Loop:
             return {VISITS: NO_VISITS}
         with self._entered(run, here):
             replies = await aask(self.generator, here.messages, run.tools, run.streaming_callback)
-        return self._said(run, here, replies)
+        return self._said(run, here, values, replies)
 
-    def _said(self, run: Run, here: Standing, replies: list[ChatMessage]) -> Values:
+    def _said(self, run: Run, here: Standing, values: Values, replies: list[ChatMessage]) -> Values:
+        said: Any = replies
+        if len(here.messages) > len(values.get("messages", ())):  # a prompt, answers have come in
+            said = Overwrite([*here.messages, *replies])
         calls = run.invoker is not None and any(reply.tool_calls for reply in replies)
         if not calls:
-            return {"messages": replies, VISITS: NO_VISITS}
-        return {"messages": replies, VISITS: _visited(here), REPLIES: len(replies)}
+            return {"messages": said, VISITS: NO_VISITS}
+        return {"messages": said, VISITS: _visited(here), REPLIES: len(replies)}
 
     # --- the tools -------------------------------------------------------------------------------
 
@@ -187,9 +197,14 @@ class Loop:
         run = context if isinstance(context, Run) else self.default
         data = {key: value for key, value in values.items() if key not in OWN_KEYS}
         messages: list[ChatMessage] = data.get("messages", [])
+        visits = values.get(VISITS, NO_VISITS)
+        if self.prompt is not None and VISITS not in values and self.prompt not in messages:
+            messages = data["messages"] = [self.prompt, *messages]
+        if component == CHAT_GENERATOR and _has_called(values):  # a message came instead
+            messages, visits = closed(messages), NO_VISITS
+            data["messages"] = messages
         called = messages[-values.get(REPLIES, 1) :] if component == TOOL_INVOKER else []
         state = State.of(self.schema, data)
-        visits = values.get(VISITS, NO_VISITS)
         return run, Standing(component, state, visits, called, run.tools, run.streaming_callback)
 
     @contextmanager
@@ -207,7 +222,8 @@ class Loop:
         except GraphBubbleUp:  # a question to a person, on its way up
             raise
         except Exception as error:
-            culprit = self.generator if here.component == CHAT_GENERATOR else run.invoker
+            asked = here.component == CHAT_GENERATOR
+            culprit = worker_of(self.generator) if asked else run.invoker
             raise failure(error, here, culprit) from error
 
 
@@ -220,6 +236,12 @@ def _is_at(point: Breakpoint, here: Standing) -> bool:
     wanted = point.tool_name if isinstance(point, ToolBreakpoint) else None
     calls = [call.tool_name for message in here.called for call in message.tool_calls]
     return wanted is None or wanted in calls
+
+
+def _has_called(values: Values) -> bool:
+    """Whether the model was asked last, and its tools have not run."""
+    visits = values.get(VISITS, NO_VISITS)
+    return visits[CHAT_GENERATOR] > visits[TOOL_INVOKER]
 
 
 def _visited(here: Standing) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 from plait.chat_models.openai import ChatOpenAI
 from plait.chat_models.openai.model import schema_form
@@ -13,12 +13,11 @@ from plait.errors import NotSupportedError
 from plait.haystack.components import default_to_dict
 from plait.haystack.generators import ChatModelGenerator, reply_of
 from plait.haystack.messages import ChatMessage
-from plait.haystack.registry import lookup_function, name_of
+from plait.haystack.registry import name_of
 from plait.haystack.secrets import Secret, deserialize_secrets_inplace
 from plait.haystack.streaming import StreamingCallbackT
 from plait.haystack.tools import (
     ToolsType,
-    deserialize_tools_or_toolset_inplace,
     serialize_tools_or_toolset,
 )
 
@@ -44,6 +43,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
 
     Raises:
         ConfigError: There is no key.
+        ToolDefinitionError: Two tools have the same name, or something is no tool.
         NotSupportedError: There are http_client_kwargs.
     """
 
@@ -133,9 +133,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
         model, asked = super()._asked(tools, generation_kwargs)
-        if isinstance(form := asked.get("response_format"), type):
-            asked["response_format"] = schema_form(form)
-        return model, asked
+        return model, _with_form(asked)
 
     def _with_tools(self, specs: list[dict[str, Any]]) -> Any:
         return self._chat_model.bind_tools(specs, strict=True if self.tools_strict else None)
@@ -168,7 +166,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
             streaming_callback=None if callback is None else name_of(callback),
             api_base_url=self.api_base_url,
             organization=self.organization,
-            generation_kwargs=self.generation_kwargs,
+            generation_kwargs=_with_form(self.generation_kwargs),
             api_key=self.api_key.to_dict(),
             timeout=self.timeout,
             max_retries=self.max_retries,
@@ -178,7 +176,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
         )
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> OpenAIChatGenerator:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """From plain data.
 
         Raises:
@@ -186,10 +184,14 @@ class OpenAIChatGenerator(ChatModelGenerator):
         """
         init = dict(data.get("init_parameters", {}))
         deserialize_secrets_inplace(init, ["api_key"])
-        deserialize_tools_or_toolset_inplace(init)
-        if init.get("streaming_callback") is not None:
-            init["streaming_callback"] = lookup_function(init["streaming_callback"])
-        return cls(**init)
+        return super().from_dict({**data, "init_parameters": init})
+
+
+def _with_form(generation_kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a call whose response format is plain data, of a class its schema."""
+    if not isinstance(form := generation_kwargs.get("response_format"), type):
+        return generation_kwargs
+    return {**generation_kwargs, "response_format": schema_form(form)}
 
 
 def _candidates(result: Any) -> list[ChatMessage]:

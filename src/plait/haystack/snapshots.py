@@ -23,7 +23,6 @@ from plait.haystack.errors import (
     BreakpointException,
     PipelineInvalidPipelineSnapshotError,
     PipelineRuntimeError,
-    SerializationError,
 )
 from plait.haystack.messages import ChatMessage
 from plait.haystack.state import State
@@ -98,7 +97,7 @@ def failure(error: Exception, here: Standing, component: Any) -> PipelineRuntime
     point = AgentBreakpoint("agent", kind(here.component, here.visits[here.component]))
     try:
         snapshot = take(replace(here, streaming_callback=None), point)
-    except SerializationError:
+    except Exception:  # a value's or tool's own to_dict may raise anything
         snapshot = None  # what failed is what has to be told
     made = cast("type[Any]", type(component))
     failed = PipelineRuntimeError.from_exception(here.component, made, error)

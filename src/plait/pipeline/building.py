@@ -148,15 +148,11 @@ class Blueprint:
         return key is None or bool(state.get(key))
 
     def last(self, state: Mapping[str, Any]) -> list[str]:
-        """The modules that ran and whose outputs reached none that ran."""
+        """The modules that ran and lead to none that ran, wherever their values went."""
         if not self.resting:
             return list(self.leaves)
-        reached = {
-            link.src
-            for link in self.wiring.links
-            if self.has_run(link.dest, state) and self._way(link).carried(state)
-        }
-        return [name for name in self.modules if name not in reached and self.has_run(name, state)]
+        passed = {link.src for link in self.wiring.links if self.has_run(link.dest, state)}
+        return [name for name in self.modules if name not in passed and self.has_run(name, state)]
 
     def _entry_inputs(self, name: str) -> tuple[str, ...]:
         entry = self.entries.get(name)

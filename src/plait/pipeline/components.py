@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast, get_type_hints
 
 from plait.common.reflection import signature
 from plait.errors import (
+    InvalidGraphError,
     InvalidInputError,
     InvalidNodeError,
     InvalidOutputsError,
@@ -232,6 +233,18 @@ def refuse_other_outputs(name: str, outputs: Any, declared: Collection[str]) -> 
             )
 
 
+def refuse_no_count(component: object, name: str, value: Any) -> None:
+    """See that an argument of a component is a number from 1 on.
+
+    Raises:
+        InvalidGraphError: it is not.
+    """
+    if not isinstance(value, int) or value < 1:
+        raise InvalidGraphError(
+            f"{name} of a {type(component).__name__} is a number from 1 on, not {value!r:.100}."
+        )
+
+
 class CustomQueryComponent(AnnotatedFields, QueryComponent):
     """The base of components of your own; annotated fields are its keyword arguments.
 
@@ -453,5 +466,6 @@ __all__ = [
     "OutputKeys",
     "QueryComponent",
     "in_order",
+    "refuse_no_count",
     "refuse_other_outputs",
 ]

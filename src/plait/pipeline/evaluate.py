@@ -13,6 +13,11 @@ from plait.errors import InvalidGraphError, InvalidValueError, ModelError
 from plait.pipeline.components import OUTPUT, FnComponent
 from plait.pipeline.models import LLMComponent, texts_of
 
+_GRADE = re.compile(
+    r"(?P<number>-?\d*[.,]?\d+)"
+    r"(?P<scale>\s*(?:%|(?:/|out of|of)\s*(?!1(?:\.0+)?\b)\d+))?"
+)
+"""The first number of an answer, and whether it is one on another scale ("8/10", "80 %")."""
 _KNOWN = ("question", "answer", "contexts", "ground_truth")
 
 
@@ -103,8 +108,8 @@ class Judge(LLMComponent):
         )
 
     def _grade(self, answer: str) -> float:
-        found = re.search(r"\d+(?:\.\d+)?", answer)
-        grade = float(found[0]) if found else -1.0
+        found = _GRADE.search(answer)
+        grade = float(found["number"].replace(",", ".")) if found and not found["scale"] else -1.0
         if not 0 <= grade <= 1:
             raise ModelError(
                 f"The judge of {self.criterion!r} was to answer with a number from 0 to 1 and "

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
@@ -17,7 +25,7 @@ from plait.pipeline.modules import as_component
 from plait.pipeline.wiring import Entry, Link, Wiring
 from plait.runnables.base import Runnable
 from plait.runnables.config import DEFAULT_RECURSION_LIMIT, ConfigLike, RunnableConfig
-from plait.types import Checkpointer, Command
+from plait.types import Checkpointer, Command, StateSnapshot
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -390,7 +398,7 @@ class QueryPipeline(Runnable[Any, Any]):
         """`invoke` with the inputs as keywords, or with the only one.
 
         Args:
-            *args: the value of the only input, whatever it is.
+            *args: the value of the only input, whatever it is; or a Command, as of `invoke`.
             config: the config.
             return_values_direct: give the only output as it is; else `{output: value}`.
             batch: each input is a list of values; there is one run for each place in it.
@@ -440,7 +448,8 @@ class QueryPipeline(Runnable[Any, Any]):
         """
         (given,) = self._given(args, inputs, batch=False)
         state = self.state_of(given, config)
-        return self._output(state, return_values_direct), self._intermediates(state)
+        seen = self._intermediates(state, self._unfinished(state, config))
+        return self._output(state, return_values_direct), seen
 
     async def arun_with_intermediates(
         self,
@@ -452,18 +461,19 @@ class QueryPipeline(Runnable[Any, Any]):
         """The async twin of `run_with_intermediates`."""
         (given,) = self._given(args, inputs, batch=False)
         state = await self.astate_of(given, config)
-        return self._output(state, return_values_direct), self._intermediates(state)
+        seen = self._intermediates(state, await self._aunfinished(state, config))
+        return self._output(state, return_values_direct), seen
 
     def run_multi(
         self,
-        module_input_dict: Mapping[str, Any],
+        module_input_dict: Mapping[str, Any] | Command[Any],
         config: ConfigLike | None = None,
         batch: bool = False,
     ) -> dict[str, Any]:
         """Run a pipeline of any number of first and last modules.
 
         Args:
-            module_input_dict: module to its inputs.
+            module_input_dict: module to its inputs; or a Command, as of `invoke`.
             config: the config.
             batch: each input is a list of values; there is one run for each place in it.
 
@@ -485,7 +495,7 @@ class QueryPipeline(Runnable[Any, Any]):
 
     async def arun_multi(
         self,
-        module_input_dict: Mapping[str, Any],
+        module_input_dict: Mapping[str, Any] | Command[Any],
         config: ConfigLike | None = None,
         batch: bool = False,
     ) -> dict[str, Any]:
@@ -496,20 +506,22 @@ class QueryPipeline(Runnable[Any, Any]):
         return together(found) if batch else found[0]
 
     def run_multi_with_intermediates(
-        self, module_input_dict: Mapping[str, Any], config: ConfigLike | None = None
+        self, module_input_dict: Mapping[str, Any] | Command[Any], config: ConfigLike | None = None
     ) -> tuple[dict[str, Any], dict[str, ComponentIntermediates]]:
         """`run_multi`, and what went into each module that ran, and came out."""
         (given,) = self._given_multi(module_input_dict, batch=False)
         state = self.state_of(given, config)
-        return self._outputs(state), self._intermediates(state)
+        seen = self._intermediates(state, self._unfinished(state, config))
+        return self._outputs(state), seen
 
     async def arun_multi_with_intermediates(
-        self, module_input_dict: Mapping[str, Any], config: ConfigLike | None = None
+        self, module_input_dict: Mapping[str, Any] | Command[Any], config: ConfigLike | None = None
     ) -> tuple[dict[str, Any], dict[str, ComponentIntermediates]]:
         """The async twin of `run_multi_with_intermediates`."""
         (given,) = self._given_multi(module_input_dict, batch=False)
         state = await self.astate_of(given, config)
-        return self._outputs(state), self._intermediates(state)
+        seen = self._intermediates(state, await self._aunfinished(state, config))
+        return self._outputs(state), seen
 
     def state_of(self, given: Any, config: ConfigLike | None = None) -> dict[str, Any]:
         """The state of its graph after a run, from an input of the graph (see `graph_input`)."""
@@ -542,8 +554,10 @@ class QueryPipeline(Runnable[Any, Any]):
         rows = apart(by_module(self.name, wanted, called))
         return [self.build().input_of(row) for row in rows]
 
-    def _given_multi(self, modules: Mapping[str, Any], batch: bool) -> list[Any]:
+    def _given_multi(self, modules: Mapping[str, Any] | Command[Any], batch: bool) -> list[Any]:
         """The inputs of the graph for a call of `run_multi`: one for each run."""
+        if isinstance(modules, Command):
+            return [modules]
         given = of_modules(self.name, self._wanted(), modules)
         return [self.build().input_of(row) for row in (apart(given) if batch else [given])]
 
@@ -556,21 +570,57 @@ class QueryPipeline(Runnable[Any, Any]):
                 f"{self.name}: pass one value, or the inputs as keywords, not {len(args)} values "
                 f"and the keywords {list(inputs)}."
             )
-        value = next(iter(args))
+        value = cast("Any", next(iter(args)))
+        if isinstance(value, Command):
+            return cast("Any", value)
         wanted = list(self._wanted().items())
         if len(wanted) != 1 or isinstance(self.modules[wanted[0][0]], InputComponent):
             return value
         required = wanted[0][1].keys.required
         return {required[0]: value} if len(required) == 1 else value
 
-    def _intermediates(self, state: Mapping[str, Any]) -> dict[str, ComponentIntermediates]:
+    def _unfinished(self, state: Mapping[str, Any], config: ConfigLike | None) -> set[str]:
+        """The modules that a run has left for later, since it asks a person."""
+        if self._tells_all(state):
+            return self._silent(state)
+        return self._held_up(self.graph.get_state(self._config(config) or {}))
+
+    async def _aunfinished(self, state: Mapping[str, Any], config: ConfigLike | None) -> set[str]:
+        """The async twin of `_unfinished`."""
+        if self._tells_all(state):
+            return self._silent(state)
+        return self._held_up(await self.graph.aget_state(self._config(config) or {}))
+
+    def _tells_all(self, state: Mapping[str, Any]) -> bool:
+        """Whether a state says what has run: it is whole, or has no earlier turns."""
+        return INTERRUPTED not in state or self.checkpointer is None
+
+    def _silent(self, state: Mapping[str, Any]) -> set[str]:
+        """The modules that have not given what they declare."""
+        build = self.build()
+        return {
+            name
+            for name, module in build.modules.items()
+            if module.output_keys and not build.outputs_of(name, state)
+        }
+
+    def _held_up(self, snapshot: StateSnapshot) -> set[str]:
+        """The modules that wait, and those that wait for them."""
+        waiting = {task.name for task in snapshot.tasks}
+        needs = self.build().wiring.needs()
+        return waiting | {name for name, needed in needs.items() if needed & waiting}
+
+    def _intermediates(
+        self, state: Mapping[str, Any], unfinished: Collection[str]
+    ) -> dict[str, ComponentIntermediates]:
+        """What went into the modules and came out, but of those that have not run."""
         build = self.build()
         return {
             name: ComponentIntermediates(
                 build.values_of(name, state), build.outputs_of(name, state)
             )
             for name in build.modules
-            if build.has_run(name, state)
+            if name not in unfinished and build.has_run(name, state)
         }
 
     # --- what it says about itself ---------------------------------------------------------------

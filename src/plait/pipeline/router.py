@@ -31,7 +31,8 @@ class RouterComponent(LLMComponent):
         verbose: print which are picked.
 
     Raises:
-        InvalidGraphError: choices and components do not fit, or a component is not of that form.
+        InvalidGraphError: choices and components do not fit, there are none, or a component is not
+            of that form.
 
     >>> router = RouterComponent(
     ...     selector=lambda choices, query: 1 if "dog" in query else 0,
@@ -50,6 +51,8 @@ class RouterComponent(LLMComponent):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
+        if not self.components:
+            raise InvalidGraphError(f"A {type(self).__name__} without components picks nothing.")
         if self.choices is None:
             self.choices = [getattr(one, "description", "") for one in self.components]
         if len(self.choices) != len(self.components) or not all(self.choices):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from plait.embeddings import ensure_embeddings
-from plait.errors import ModelError
-from plait.pipeline.components import OUTPUT, CustomQueryComponent
+from plait.errors import InvalidValueError, ModelError
+from plait.pipeline.components import OUTPUT, CustomQueryComponent, refuse_no_count
 from plait.pipeline.models import LLMComponent
 
 _PROMPT = """\
@@ -54,7 +54,7 @@ class LLMSingleSelector(LLMComponent):
         return {OUTPUT: self._picked(await self.aask(self._prompt(inputs)), inputs["choices"])}
 
     def _prompt(self, inputs: dict[str, Any]) -> str:
-        listed = [f"{place}. {choice}" for place, choice in enumerate(inputs["choices"], 1)]
+        listed = [f"{place}. {choice}" for place, choice in enumerate(_choices(inputs), 1)]
         return _PROMPT.format(
             choices="\n".join(listed), query=inputs["query"], what=self._what, form=self._form
         )
@@ -84,9 +84,17 @@ class LLMMultiSelector(LLMSingleSelector):
     Args:
         llm: the model.
         max_outputs: the most that are picked.
+
+    Raises:
+        InvalidGraphError: `max_outputs` is no number from 1 on.
     """
 
     max_outputs: int | None = None
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        if self.max_outputs is not None:
+            refuse_no_count(self, "max_outputs", self.max_outputs)
 
     @classmethod
     def from_defaults(cls, llm: Any = None, max_outputs: int | None = None) -> Self:
@@ -131,13 +139,25 @@ class EmbeddingSingleSelector(CustomQueryComponent):
 
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
         embeddings = ensure_embeddings(self.embeddings)
-        choices = embeddings.embed_documents(list(inputs["choices"]))
+        choices = embeddings.embed_documents(_choices(inputs))
         return {OUTPUT: _nearest(embeddings.embed_query(inputs["query"]), choices)}
 
     async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
         embeddings = ensure_embeddings(self.embeddings)
-        choices = await embeddings.aembed_documents(list(inputs["choices"]))
+        choices = await embeddings.aembed_documents(_choices(inputs))
         return {OUTPUT: _nearest(await embeddings.aembed_query(inputs["query"]), choices)}
+
+
+def _choices(inputs: dict[str, Any]) -> list[str]:
+    """What a selector picks from.
+
+    Raises:
+        InvalidValueError: there is nothing.
+    """
+    choices = list(inputs["choices"])
+    if not choices:
+        raise InvalidValueError("A selector was given no choices to pick from.")
+    return choices
 
 
 def _numbers(answer: str) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plait.pipeline.components import OUTPUT
+from plait.pipeline.components import OUTPUT, refuse_no_count
 from plait.pipeline.models import LLMComponent, texts_of
 
 PROMPT = """\
@@ -29,6 +29,9 @@ class SimpleSummarize(LLMComponent):
         prompt: with the places `{query}` and `{context}`.
         max_chars: how much of the nodes' texts goes into one prompt.
 
+    Raises:
+        InvalidGraphError: `max_chars` is no number from 1 on.
+
     >>> last = SimpleSummarize(llm=lambda prompt: prompt.splitlines()[3])
     >>> last.run_component(query_str="What is plait?", nodes=["A runtime.", "Durable."])
     {'output': 'A runtime.'}
@@ -36,6 +39,10 @@ class SimpleSummarize(LLMComponent):
 
     prompt: str = PROMPT
     max_chars: int = MAX_CHARS
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        refuse_no_count(self, "max_chars", self.max_chars)
 
     @property
     def _input_keys(self) -> Sequence[str]:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import uuid
 from typing import Any
 
 from langchain_classic.agents import (
@@ -488,3 +489,61 @@ def case_a_tool_call_named_as_the_tool_of_errors(env):
     ex = calling(model_of(ai(call("_Exception", x=1)), "fine"), return_intermediate_steps=True)
     given = ex.invoke({"input": "x"})
     return given["output"], given["intermediate_steps"][0][1]
+
+
+class Ending(BaseSingleActionAgent):
+    """Ends at once, with some values; it names others."""
+
+    names: list[str]
+    values: dict[str, Any]
+
+    @property
+    def input_keys(self):
+        return ["input"]
+
+    @property
+    def return_values(self):
+        return self.names
+
+    def plan(self, intermediate_steps, callbacks=None, **kwargs):
+        return AgentFinish(self.values, "")
+
+    async def aplan(self, intermediate_steps, callbacks=None, **kwargs):
+        return AgentFinish(self.values, "")
+
+
+async def case_ends_that_lack_values(env):
+    out = []
+    for names, values in (
+        (["output"], {}),
+        (["a", "b"], {"a": 1}),
+        (["a"], {"a": None, "b": 2}),
+        ([], {"z": 1}),
+    ):
+        ex = AgentExecutor(agent=Ending(names=names, values=values), tools=TOOLS)
+        out += [
+            env.error(lambda ex=ex: ex.invoke({"input": "x"})),
+            env.error(lambda ex=ex: list(ex.stream({"input": "x"}))),
+            env.error(lambda ex=ex: list(ex.iter({"input": "x"}))),
+            await env.aerror(ex.ainvoke({"input": "x"}, return_only_outputs=True)),
+        ]
+    return out
+
+
+def case_stopped_without_what_it_names(env):
+    ex = AgentExecutor(agent=Ending(names=["answer"], values={}), tools=TOOLS, max_iterations=0)
+    return env.error(lambda: ex.invoke({"input": "x"}))
+
+
+async def case_run_info(env):
+    ex = AgentExecutor(agent=Ready(), tools=TOOLS)
+    known = uuid.UUID(int=7)
+    named = ex.invoke({"input": "x"}, {"run_id": known}, include_run_info=True)
+    return (
+        sorted(ex.invoke({"input": "x"}, include_run_info=True)),
+        sorted(ex.invoke({"input": "x"}, include_run_info=True, return_only_outputs=True)),
+        sorted(await ex.ainvoke({"input": "x"}, include_run_info=True)),
+        [sorted(one) for one in ex.batch([{"input": "x"}] * 2, include_run_info=True)],
+        named["__run"].run_id.int,
+        ex.invoke({"input": "x"}, include_run_info=False),
+    )

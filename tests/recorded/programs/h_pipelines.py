@@ -390,6 +390,25 @@ def case_condition_from_input(env):
     return p.run_multi({"in": {"t": "y"}})
 
 
+def case_ways_that_conditions_join(env):
+    def p():
+        made = QueryPipeline(
+            modules={
+                "in": InputComponent(),
+                "up": fn(upper),
+                "twice": fn(times),
+                "end": fn(lambda text: f"<{text}>"),
+            }
+        )
+        made.add_link("in", "up")
+        made.add_link("in", "twice", dest_key="text")
+        made.add_link("up", "end", condition_fn=lambda x: x == "Y")
+        made.add_link("twice", "end", condition_fn=lambda x: x != "yy")
+        return made
+
+    return p().run(t="y"), p().run(t="n")
+
+
 def case_arg_pack(env):
     p = QueryPipeline(
         modules={

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from plait.chat_models.results import RunInfo
 from plait.errors import InvalidValueError
-from plait.runnables.config import RunnableConfig
+from plait.runnables.config import RunnableConfig, ensure_config
 
 RUN_KEY = "__run"
 """Under which an output says which run gave it."""
@@ -23,6 +23,22 @@ def new_run(include_run_info: bool = False, **config: Any) -> tuple[RunnableConf
     more = {RUN_KEY: RunInfo(run_id=run_id)} if include_run_info else {}
     given: Any = {key: value for key, value in config.items() if value is not None}
     return {**given, "run_id": run_id}, more
+
+
+def told_run(
+    config: RunnableConfig | None, include_run_info: bool
+) -> tuple[RunnableConfig | None, dict[str, Any]]:
+    """The config of a run, which has its id where the output is to say it; and what that says.
+
+    Args:
+        config: The config of the call.
+        include_run_info: The output says which run gave it.
+    """
+    if not include_run_info:
+        return config, {}
+    given = ensure_config(config)
+    run_id = given.get("run_id") or uuid4()
+    return {**given, "run_id": run_id}, {RUN_KEY: RunInfo(run_id=run_id)}
 
 
 class OlderCalls:
@@ -55,11 +71,13 @@ class OlderCalls:
             run_name: What the run is called.
             include_run_info: The output has `__run` too, with the id of the run.
         """
-        config, more = new_run(
-            include_run_info, callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name
+        config, _ = new_run(callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name)
+        return self.invoke(
+            inputs,
+            config,
+            return_only_outputs=return_only_outputs,
+            include_run_info=include_run_info,
         )
-        output = self.invoke(inputs, config, return_only_outputs=return_only_outputs)
-        return {**output, **more}
 
     async def acall(
         self,
@@ -73,11 +91,13 @@ class OlderCalls:
         include_run_info: bool = False,
     ) -> dict[str, Any]:
         """The async twin of a call."""
-        config, more = new_run(
-            include_run_info, callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name
+        config, _ = new_run(callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name)
+        return await self.ainvoke(
+            inputs,
+            config,
+            return_only_outputs=return_only_outputs,
+            include_run_info=include_run_info,
         )
-        output = await self.ainvoke(inputs, config, return_only_outputs=return_only_outputs)
-        return {**output, **more}
 
     def apply(
         self, input_list: Sequence[Mapping[str, Any]], callbacks: Any = None
@@ -149,4 +169,4 @@ def _value(key: str, output: Mapping[str, Any]) -> Any:
     return output[key]
 
 
-__all__ = ["RUN_KEY", "OlderCalls", "new_run"]
+__all__ = ["RUN_KEY", "OlderCalls", "new_run", "told_run"]

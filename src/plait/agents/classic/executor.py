@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from plait.agents.classic.base import BasePlanner, as_agent
-from plait.agents.classic.calls import OlderCalls, new_run
+from plait.agents.classic.calls import OlderCalls, new_run, told_run
 from plait.agents.classic.memory import Memory
 from plait.agents.classic.nodes import Step, executor_graph, fresh
 from plait.agents.classic.options import fitted
@@ -193,6 +193,7 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
         config: RunnableConfig | None = None,
         *,
         return_only_outputs: bool = False,
+        include_run_info: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Let the agent work.
@@ -202,6 +203,7 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 it: `Command(resume=...)`, or None.
             config: The config; `configurable={"thread_id": ...}` where there is a checkpointer.
             return_only_outputs: Leave the inputs out of the output.
+            include_run_info: The output has `__run` too, with the id of the run.
             **kwargs: Go to the graph (`durability=`, `context=`, ...).
 
         Returns:
@@ -209,7 +211,8 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
             `__interrupt__`.
 
         Raises:
-            InvalidValueError: An input is missing.
+            InvalidValueError: An input is missing; or the agent ended without a value that it
+                names.
             ValueError: The agent's parser could not read a text, and parsing errors are not
                 handled.
         """
@@ -221,8 +224,9 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 pass
             return progress.output(only_outputs=True)
 
+        config, told = told_run(config, include_run_info)
         call_as_run(work, self.get_name(), input, self._heard(config))
-        return progress.output(return_only_outputs)
+        return {**progress.output(return_only_outputs), **told}
 
     async def ainvoke(
         self,
@@ -230,6 +234,7 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
         config: RunnableConfig | None = None,
         *,
         return_only_outputs: bool = False,
+        include_run_info: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """The async twin of `invoke`."""
@@ -241,8 +246,9 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 pass
             return progress.output(only_outputs=True)
 
+        config, told = told_run(config, include_run_info)
         await acall_as_run(work, self.get_name(), input, self._heard(config))
-        return progress.output(return_only_outputs)
+        return {**progress.output(return_only_outputs), **told}
 
     def stream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any

@@ -13,7 +13,7 @@ from plait.agents.classic.timing import OVER, Clock
 from plait.callbacks import has_listeners
 from plait.channels.untracked_value import UntrackedValue
 from plait.constants import END
-from plait.errors import NotSupportedError
+from plait.errors import InvalidValueError, NotSupportedError
 from plait.exceptions import OutputParserException
 from plait.graph.state import StateGraph
 from plait.runnables.base import Runnable
@@ -108,7 +108,7 @@ class PlanNode(Runnable[Any, Any]):
         decision = decided(decision)
         turns = {"turns": state.get("turns", 0) + 1, "started": clock.started}
         if isinstance(decision, AgentFinish):
-            return {"finish": decision, "actions": [], **turns}
+            return {"finish": _whole(self._settings.agent, decision), "actions": [], **turns}
         return {"actions": decision, **turns}
 
     def _is_over(self, state: Any, clock: Clock) -> bool:
@@ -119,13 +119,13 @@ class PlanNode(Runnable[Any, Any]):
         agent: BasePlanner = self._settings.agent
         method, steps = self._ending(state)
         finish = agent.return_stopped_response(method, steps, **state["inputs"])
-        return {"finish": finish, "actions": []}
+        return {"finish": _whole(agent, finish), "actions": []}
 
     async def _astopped(self, state: Any) -> dict[str, Any]:
         agent: BasePlanner = self._settings.agent
         method, steps = self._ending(state)
         finish = await agent.areturn_stopped_response(method, steps, **state["inputs"])
-        return {"finish": finish, "actions": []}
+        return {"finish": _whole(agent, finish), "actions": []}
 
     def _ending(self, state: Any) -> tuple[str, list[Step]]:
         """How the agent is to end early, and the steps it is given: in a last turn no more of them
@@ -139,6 +139,21 @@ class PlanNode(Runnable[Any, Any]):
         if callable(trim):
             return trim(steps)
         return steps[-trim:] if trim > 0 else steps
+
+
+def _whole(agent: BasePlanner, finish: AgentFinish) -> AgentFinish:
+    """An end that has the values which the agent names.
+
+    Raises:
+        InvalidValueError: It lacks one.
+    """
+    missing = [key for key in agent.return_values if key not in finish.return_values]
+    if missing:
+        raise InvalidValueError(
+            f"The agent names {', '.join(map(repr, missing))} among what it returns "
+            f"(return_values), and ended with {list(finish.return_values) or 'nothing'}."
+        )
+    return finish
 
 
 def _handlers(config: RunnableConfig) -> Any:
@@ -212,7 +227,7 @@ class ActionNode(Runnable[Any, Any]):
         if given["alone"] and getattr(tool, "return_direct", False):
             agent: BasePlanner = self._settings.agent
             key = next(iter(agent.return_values), "output")
-            update["finish"] = AgentFinish({key: observation}, "")
+            update["finish"] = _whole(agent, AgentFinish({key: observation}, ""))
         return update
 
 
