@@ -131,6 +131,29 @@ def test_an_answer_to_an_inner_question_never_reaches_an_outer_one(source: Path)
     assert moved.invoke(PLAIT.Command(resume="out"), AT) == {"items": ["in", "in", "out"]}
 
 
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)], ids=str)
+@pytest.mark.parametrize("answered", [0, 1])
+def test_an_answer_reaches_the_tool_call_that_asked_whichever_asks_first_now(
+    source: Path, answered: int, order: tuple[int, int]
+) -> None:
+    """LangGraph keeps the question of one call, and not of which. What it was told before the move
+    may have been for another one: that is asked again."""
+    with peer(source, apps.buys) as graph:
+        graph.invoke({"messages": []}, AT)
+        for _ in range(answered):
+            graph.invoke(LANGGRAPH.Command(resume="no"), AT)
+        (question,) = graph.get_state(AT).interrupts
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    number = question.value["number"]
+    run: Any = {"input": PLAIT.Command(resume={question.id: f"yes, {number}"}), "config": AT}
+    (left,) = apps.buys(PLAIT, saver, order).invoke(**run)["__interrupt__"]
+    other = left.value["number"]
+    run["input"] = PLAIT.Command(resume=f"yes, {other}")
+    *_, first, second = apps.buys(PLAIT, saver, order).invoke(**run)["messages"]
+    assert (first.content, second.content) == ("1 yes, 1", "2 yes, 2")
+
+
 def test_what_had_ended_beside_a_failed_node_is_not_run_again(source: Path) -> None:
     with peer(source, apps.fails) as graph:
         with pytest.raises(ValueError, match="boom"):

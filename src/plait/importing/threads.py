@@ -26,7 +26,7 @@ from plait.constants import (
     START,
     TASKS,
 )
-from plait.engine.questions import question_id
+from plait.engine.questions import question_id, stranger
 from plait.engine.tasks import task_id
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 from plait.importing.calls import damaged
@@ -240,19 +240,20 @@ class Lane:
             frontier["asked"] = asked
         return frontier
 
-    def _asked(self, id: str, past: _Past) -> dict[str, list[str]]:
+    def _asked(self, id: str, past: _Past) -> dict[str, dict[str, str]]:
         """The questions that tasks wait with, by their ids there: answers to these are taken."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, str]] = {}
         inside = self.thread.asked_inside
         done = {each.task for each in past.writes if each.channel not in _NO_OUTCOME}
         own: set[str] = set()
         for each in past.writes:
             if each.channel != INTERRUPT or each.task in done:
                 continue
-            ids = [question.id for question in self._questions(each, id)]
-            own.update(ids)
+            asked = {each.id: stranger(each.value) for each in self._questions(each, id)}
+            own.update(asked)
             order = order_in(each.path)
-            if order is not None and (mine := [qid for qid in ids if qid not in inside]):
+            mine = {qid: like for qid, like in asked.items() if qid not in inside}
+            if order is not None and mine:
                 found[order] = mine
         if self.ns:
             inside |= own
