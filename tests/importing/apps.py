@@ -193,3 +193,32 @@ def workflow(lib: Any, saver: Any) -> Any:
         return square(number).result() + (previous or 0) + lib.interrupt("more?")
 
     return total
+
+
+def asks_in_calls(lib: Any, saver: Any) -> Any:
+    """An entrypoint that asks in calls beside each other, in calls one after the other that all ask
+    the same, and by itself."""
+
+    @lib.task
+    def about(number: int) -> str:
+        return f"{number} {lib.interrupt({'number': number})}"
+
+    @lib.task
+    def go_on() -> str:
+        return lib.interrupt("on?")
+
+    @lib.entrypoint(checkpointer=saver)
+    def asking(numbers: int) -> list[str]:
+        calls = [about(number) for number in range(numbers)]
+        found = [call.result() for call in calls]
+        return [*found, go_on().result(), go_on().result(), lib.interrupt("sure?")]
+
+    return asking
+
+
+def sends(lib: Any, saver: Any) -> Any:
+    """Two Sends that ask."""
+    builder = lib.StateGraph(Items)
+    builder.add_node("ask", lambda state: {"items": [lib.interrupt(state["items"][0])]})
+    to = [lib.Send("ask", {"items": [name]}) for name in ("x", "y")]
+    return builder.add_conditional_edges(lib.START, lambda state: to).compile(checkpointer=saver)

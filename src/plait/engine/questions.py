@@ -11,7 +11,7 @@ An id derives from the task and a label inside it, never from arrival order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from plait.timers import Timer
 
 
-_LIKE = "like:"
+_OWN, _CALLED = "like:", "call:"
+NOBODY = _CALLED
+"""Stands for a call that asked a question which another one had asked before: see `stranger`."""
 
 
 def question_id(task_id: str, label: str) -> str:
@@ -41,9 +43,14 @@ def question_id(task_id: str, label: str) -> str:
     return blake2b(f"{task_id}\0{label}".encode(), digest_size=16).hexdigest()
 
 
-def stranger(value: Any) -> str:
-    """What stands in the place of the task that asked a question, where nobody knows it."""
-    return _LIKE + likeness((value,), {})
+def stranger(value: Any, *, called: bool = False) -> str:
+    """What stands in the place of the task that asked a question, where nobody knows it.
+
+    Args:
+        value: the question.
+        called: whether a call of the task that waits asked it, and not that task's own code.
+    """
+    return (_CALLED if called else _OWN) + likeness((value,), {})
 
 
 class Questions:
@@ -54,12 +61,14 @@ class Questions:
         "answers",
         "counts",
         "former",
+        "handed_on",
         "heard",
         "main",
         "open",
         "strangers",
         "task_id",
         "timed",
+        "to_hand_on",
     )
 
     def __init__(self, task_id: str, heard: set[str] | None = None) -> None:
@@ -73,8 +82,13 @@ class Questions:
         """Questions of this attempt that have no answer."""
         self.counts: dict[str, int] = {}
         self.strangers: Mapping[str, str] = {}
-        """Open questions of an imported task, in their order, and what they are like (see
-        `stranger`). Nobody knows which of the task's calls asked them."""
+        """Open questions of an imported task's own code, in their order, and what they are like
+        (see `stranger`). Nobody knows where in it they were asked."""
+        self.to_hand_on: dict[str, str] = {}
+        """Questions of an imported task's calls that are answered now: what they are like to id.
+        The first call that asks the same takes the answer."""
+        self.handed_on: dict[str, str] = {}
+        """Those of the task that called this one."""
         self.former: Former | None = None
         """The task in whose place this one runs since then: an answer to a question of it reaches
         the one with the same label."""
@@ -117,8 +131,32 @@ class Questions:
         before = self._asked_before(label, value)
         if before is not None:
             return self._checked(before, schema)
+        if self.handed_on and (before := self.handed_on.pop(stranger(value, called=True), None)):
+            self.answers[asked.id] = self.answers[before]
+            return self._checked(before, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
+
+    def stand_in(self, asked: Mapping[str, str], answered: Container[str]) -> None:
+        """Take the answers to questions of an imported task.
+
+        Args:
+            asked: the questions, and what they are like.
+            answered: those that the caller of the run answers. What calls were told before is
+                theirs: another one that asks the same is asked anew.
+        """
+        self.strangers = {id: like for id, like in asked.items() if not like.startswith(_CALLED)}
+        likes = [*asked.values()]
+        self.to_hand_on = {
+            like: id
+            for id, like in asked.items()
+            if like.startswith(_CALLED) and id in answered and likes.count(like) == 1
+        }
+
+    def hand_on(self, called: Questions) -> None:
+        """A call of the task may ask what calls of it were asking."""
+        called.handed_on = self.to_hand_on or self.handed_on
+        called.answers.update({id: self.answers[id] for id in called.handed_on.values()})
 
     def _asked_before(self, label: str, value: Any) -> str | None:
         """The question of before, answered since, in whose place this one is asked."""
@@ -189,7 +227,7 @@ def standing_of(record: Mapping[str, Any] | None) -> dict[str, dict[str, str]] |
 def asker_of(asked: Mapping[str, str]) -> str | None:
     """The task that asked such questions; None: nobody knows."""
     *_, asker = asked.values()
-    return None if not asker or asker.startswith(_LIKE) else asker
+    return None if not asker or asker.startswith((_OWN, _CALLED)) else asker
 
 
 def standing(prior: Writes, refused: str | None) -> Writes:

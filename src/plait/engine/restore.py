@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import (
@@ -394,15 +394,16 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         task.asked().answers.update(answers)
 
 
-def stand_for(task: Task, asked: Mapping[str, str]) -> None:
+def stand_for(task: Task, asked: Mapping[str, str], answered: Container[str]) -> None:
     """A task takes the place of one that was asking when the thread was written to by hand.
 
     Args:
         asked: its open questions, and its id (see `standing_of`).
+        answered: the questions that the caller of the run answers.
     """
     questions, asker = task.asked(), asker_of(asked)
     if asker is None:
-        questions.strangers = asked
+        questions.stand_in(asked, answered)
     else:
         task.former = questions.former = Former(task.step.ns, asker, asked)
 
