@@ -309,9 +309,7 @@ def bring_to_end(saver: Any, effects: Effects) -> Any:
 
 
 def abring_to_end(saver: Any, effects: Effects) -> Any:
-    return asyncio.run(
-        auntil_done(waiting(saver, effects), {"log": []}, CONFIG, answer="yes")
-    )
+    return asyncio.run(auntil_done(waiting(saver, effects), {"log": []}, CONFIG, answer="yes"))
 
 
 @pytest.mark.parametrize("flow", [bring_to_end, abring_to_end])
