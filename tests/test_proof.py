@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from tests.durability.test_kill import BUILDS
+from tests.durability.workflow import Journal, finish
+from tests.proof.kills import REQUESTS
 from tests.proof.parts import Part, Scene, added
 from tests.proof.suites import tampering
 from tests.prove import FIGURES, QUOTATION, README, ROWS, TABLE, prove, quoted, table
+
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.testing import FaultySaver
 
 SAMPLED = [(row, part) for row, each in ROWS.items() for part in each.parts if part.sample]
 
@@ -22,6 +29,15 @@ def test_row_of_the_proof(
     figures = prove(row, part, part.sampled(Random(row)), server)
     with capsys.disabled():
         print(f"\n[proof] row {row}, {part.name}: {figures}")
+
+
+def test_kills_reach_the_last_storage_request_of_each_workflow(tmp_path: Path) -> None:
+    journal, most = Journal(tmp_path / "journal"), 0
+    for flow, build in BUILDS.items():
+        with FaultySaver(SqliteSaver(tmp_path / f"{flow}.db")) as saver:
+            finish(build(saver, journal, "sync"), "sync")
+            most = max(most, saver.requests)
+    assert most == REQUESTS
 
 
 def test_tampered_records_and_attacks_are_errors_or_inert(tmp_path: Any) -> None:

@@ -34,6 +34,10 @@ CONFIG: Any = {"configurable": {"thread_id": "1"}, "metadata": {"note": "top-sec
 OLD, NEW = {"1": b"k" * 32}, {"2": b"n" * 32}
 
 
+def at(thread_id: str) -> Any:
+    return {"configurable": {"thread_id": thread_id}}
+
+
 class Note(BaseModel):
     text: str
 
@@ -78,6 +82,22 @@ def test_keys_rotate_and_an_unknown_one_is_named(tmp_path: Path) -> None:
     for keys, reason in ((NEW, "aesgcm:1"), ({**NEW, "1": b"x" * 32}, "cannot be decrypted")):
         saver = SqliteSaver(path, serde=EncryptedSerializer.from_keys(keys))
         with saver, pytest.raises(CorruptCheckpointError, match=reason):
+            graph(saver).get_state(CONFIG)
+
+
+def test_a_copy_needs_the_newest_key_alone_and_what_was_pruned_all(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path, serde=EncryptedSerializer.from_keys(OLD)) as saver:
+        graph(saver).invoke({"items": []}, CONFIG)
+    with SqliteSaver(path, serde=EncryptedSerializer.from_keys({**OLD, **NEW})) as saver:
+        saver.copy_thread("1", "2")
+        saver.prune(["1"])
+        history = [each.values for each in graph(saver).get_state_history(at("2"))]
+    with SqliteSaver(path, serde=EncryptedSerializer.from_keys(NEW)) as saver:
+        assert [each.values for each in graph(saver).get_state_history(at("2"))] == history
+        done = graph(saver).invoke(Command(resume="yes"), at("2"))
+        assert done["items"] == ["top-secret", "yes"]
+        with pytest.raises(CorruptCheckpointError, match="aesgcm:1"):
             graph(saver).get_state(CONFIG)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from plait import SqliteSaver
 from plait.cli.telling import in_one_line
+from plait.store.sqlite import SqliteStore
 from plait.stored import find_thread, list_threads, wake
 
 from .app import HERE, builder, fill
@@ -261,6 +262,21 @@ def test_a_database_of_something_else_is_told_of_and_gets_no_tables(tmp_path: Pa
             assert ran.returncode == 2
             assert "has no tables of plait" in ran.stderr
         assert path.read_bytes() == before
+    ran = plait("timers", "run", "app:graph", "--db", other)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "has no tables of plait" in ran.stderr
+    assert other.read_bytes() == before
+
+
+def test_timers_run_may_be_the_first_on_an_empty_file_or_beside_a_store(tmp_path: Path) -> None:
+    empty, items = tmp_path / "empty.db", tmp_path / "items.db"
+    empty.touch()
+    with SqliteStore.from_conn_string(str(items)) as store:
+        store.put(("a",), "b", {})
+    for path in (empty, items):
+        ran = plait("timers", "run", "app:graph", "--db", path)
+        assert (ran.returncode, ran.stderr) == (0, "Nothing is due.\n")
+        assert told("threads", "list", "--db", path).endswith("0 threads\n")
 
 
 def test_commands_on_threads_do_not_load_what_only_graphs_need() -> None:

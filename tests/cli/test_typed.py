@@ -12,8 +12,13 @@ import pytest
 
 from plait import InMemorySaver, SqliteSaver
 from plait.cli.commands import timers
-from plait.errors import CorruptCheckpointError, UnregisteredTypeError
-from plait.stored import Woken, awake, find_thread, wake
+from plait.errors import (
+    CorruptCheckpointError,
+    ThreadBusyError,
+    UnknownNodeError,
+    UnregisteredTypeError,
+)
+from plait.stored import StoredThread, Woken, awake, find_thread, wake
 
 from . import test_threads
 from .typed import KEY, Offer, builder, encrypted
@@ -192,28 +197,58 @@ def test_that_nothing_says_how_long_threads_live_is_told(plain: Path) -> None:
     assert "give --ttl" in ran.stderr
 
 
+class _Stop(Exception):
+    """Ends a watch."""
+
+
+def watched(
+    monkeypatch: pytest.MonkeyPatch, graph: Any, rounds: list[list[Woken]], due: list[StoredThread]
+) -> list[float]:
+    """How long it waits after each round."""
+    left, waited = iter(rounds), list[float]()
+
+    async def wakes(_: Any) -> Any:
+        for woken in next(left):
+            yield woken
+
+    async def listed(*_: Any) -> Any:
+        for each in due:
+            yield each
+
+    async def pauses(seconds: float) -> None:
+        waited.append(round(seconds, 1))
+        if len(waited) == len(rounds):
+            raise _Stop
+
+    monkeypatch.setattr(timers, "awake", wakes)
+    monkeypatch.setattr(timers, "alist_threads", listed)
+    monkeypatch.setattr(timers.asyncio, "sleep", pauses)
+    with pytest.raises(_Stop):
+        asyncio.run(timers._run(graph, 5.0))
+    return waited
+
+
 def test_watching_tells_an_error_that_stays_once_and_one_that_comes_again_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damaged = [Woken("1", False, CorruptCheckpointError("damaged"))]
-    rounds = iter([damaged, damaged, [], damaged])
-
-    async def wakes(graph: Any) -> Any:
-        for woken in next(rounds, None) or ():
-            yield woken
-
-    async def nothing(*_: Any) -> Any:
-        for none in ():
-            yield none
-
-    async def pauses(seconds: float) -> None:
-        if not seen.pop():
-            raise EOFError
-
-    seen = [False, True, True, True]
-    monkeypatch.setattr(timers, "awake", wakes)
-    monkeypatch.setattr(timers, "alist_threads", nothing)
-    monkeypatch.setattr(timers.asyncio, "sleep", pauses)
-    with pytest.raises(EOFError):
-        asyncio.run(timers._run(builder.compile(checkpointer=InMemorySaver()), 5.0))
+    graph = builder.compile(checkpointer=InMemorySaver())
+    watched(monkeypatch, graph, [damaged, damaged, [], damaged], [])
     assert capsys.readouterr().err.splitlines() == ["1: cannot go on: damaged"] * 2
+
+
+def test_watching_does_not_hurry_for_threads_of_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of another graph stays due, and so does one whose question nobody answered in time
+    while its run still goes on."""
+    other, busy = UnknownNodeError("no node 'x'"), ThreadBusyError("owned")
+    rounds = [[Woken("1", False, other), Woken("2", False, busy)]] * 3
+    due = [StoredThread("1", due=1.0), StoredThread("2", due=1.0)]
+    graph = builder.compile(checkpointer=InMemorySaver())
+    assert watched(monkeypatch, graph, rounds, due) == [5.0] * 3
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [f"1: failed: {other!r}"]
+    assert told.out.splitlines() == ["2: in use, left to its run"]
+    due.append(StoredThread("3", due=1.0))
+    assert watched(monkeypatch, graph, [[]], due) == [0.1]

@@ -113,6 +113,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_runs::a_state_that_does_not_fit_is_shown_and_mended": "States that do not fit",
     "c_odd_runs::a_text_as_tags": "Text as tags",
     "c_odd_runs::an_empty_context": "An empty context",
+    "c_odd_runs::an_id_of_a_thread_that_is_no_text": "Ids of threads that are no text",
     "c_odd_runs::limits_that_are_none": "Limits that are none",
     "c_odd_runs::none_as_the_id_of_a_thread": "None as a thread id",
     "c_odd_runs::parameters_known_by_their_annotation": "Parameters of nodes",

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from string import ascii_letters
 from typing import Any
 
 import pytest
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import InvalidValueError, StorageError, StorageUnavailableError
+from plait.stored import list_threads
 
 from .graphs import config, line
 from .savers import Place
@@ -32,6 +35,28 @@ def test_a_name_that_is_no_text_is_named(db: Place) -> None:
         with pytest.raises(InvalidValueError, match="surrogate"):
             saver.delete_thread("\udc80")
         assert goes_on(graph)
+
+
+def test_the_saver_in_memory_takes_no_name_that_a_database_would_refuse() -> None:
+    saver = InMemorySaver()
+    graph, half = line(saver), config("half: \udc80")
+    calls: list[Callable[[], Any]] = [
+        lambda: graph.invoke({"items": []}, half),
+        lambda: asyncio.run(graph.ainvoke({"items": []}, half)),
+        lambda: graph.get_state(half),
+        lambda: list(graph.get_state_history(half)),
+        lambda: list(saver.list(half)),
+        lambda: saver.get_tuple(half),
+        lambda: saver.delete_thread("\udc80"),
+        lambda: saver.prune(["\udc80"]),
+        lambda: saver.copy_thread("1", "\udc80"),
+        lambda: saver.usage("\udc80"),
+    ]
+    assert goes_on(graph)
+    for call in calls:
+        with pytest.raises(InvalidValueError, match="surrogate"):
+            call()
+    assert [each.thread_id for each in list_threads(saver)] == ["1"]
 
 
 def test_a_name_that_is_too_long_for_an_index_is_named_and_short_ones_are_not(db: Place) -> None:

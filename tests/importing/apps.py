@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from threading import Event
 from types import SimpleNamespace
 from typing import Annotated, Any, TypedDict
 
@@ -14,6 +16,7 @@ NAMES = {
     "graph": ("START", "MessagesState", "StateGraph"),
     "types": ("Command", "Send", "interrupt"),
     "func": ("entrypoint", "task"),
+    "prebuilt": ("ToolNode",),
 }
 MESSAGES = ("AIMessage", "HumanMessage", "ToolMessage")
 
@@ -106,6 +109,32 @@ def own_and_inner(lib: Any, saver: Any) -> Any:
     return builder.compile(checkpointer=saver)
 
 
+def buys(lib: Any, saver: Any, order: Sequence[int] = ()) -> Any:
+    """Two calls of a tool beside each other, in a subgraph, that both ask; they do so in an order
+    of their numbers, where one is given."""
+    asked = {number: Event() for number in order}
+
+    def buy(number: int) -> str:
+        """Buy something."""
+        for before in order[: order.index(number)] if order else ():
+            asked[before].wait()
+        try:
+            return f"{number} {lib.interrupt({'number': number, 'of': (1, 2)})}"
+        finally:
+            if order:
+                asked[number].set()
+
+    def call(state: Any) -> Any:
+        calls = [{"name": "buy", "args": {"number": n}, "id": f"c{n}"} for n in (1, 2)]
+        return {"messages": [lib.AIMessage("", id="a", tool_calls=calls)]}
+
+    inner = lib.StateGraph(lib.MessagesState)
+    inner.add_node("call", call).add_node("tools", lib.ToolNode([buy]))
+    inner.add_edge(lib.START, "call").add_edge("call", "tools")
+    builder = lib.StateGraph(lib.MessagesState).add_node("inner", inner.compile())
+    return builder.add_edge(lib.START, "inner").compile(checkpointer=saver)
+
+
 def fails(lib: Any, saver: Any) -> Any:
     """One node fails beside others that end well; one writes nothing."""
 
@@ -164,3 +193,32 @@ def workflow(lib: Any, saver: Any) -> Any:
         return square(number).result() + (previous or 0) + lib.interrupt("more?")
 
     return total
+
+
+def asks_in_calls(lib: Any, saver: Any) -> Any:
+    """An entrypoint that asks in calls beside each other, in calls one after the other that all ask
+    the same, and by itself."""
+
+    @lib.task
+    def about(number: int) -> str:
+        return f"{number} {lib.interrupt({'number': number})}"
+
+    @lib.task
+    def go_on() -> str:
+        return lib.interrupt("on?")
+
+    @lib.entrypoint(checkpointer=saver)
+    def asking(numbers: int) -> list[str]:
+        calls = [about(number) for number in range(numbers)]
+        found = [call.result() for call in calls]
+        return [*found, go_on().result(), go_on().result(), lib.interrupt("sure?")]
+
+    return asking
+
+
+def sends(lib: Any, saver: Any) -> Any:
+    """Two Sends that ask."""
+    builder = lib.StateGraph(Items)
+    builder.add_node("ask", lambda state: {"items": [lib.interrupt(state["items"][0])]})
+    to = [lib.Send("ask", {"items": [name]}) for name in ("x", "y")]
+    return builder.add_conditional_edges(lib.START, lambda state: to).compile(checkpointer=saver)

@@ -22,7 +22,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.serde import GLOBAL
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ConfigError, StorageError
+from plait.errors import ConfigError, StorageError, UnusedAnswerWarning
 from plait.importing import import_langgraph
 from plait.importing.threads import PEER_ID
 from plait.testing import FaultySaver, InjectedCrash, InjectedFailure
@@ -129,6 +129,69 @@ def test_an_answer_to_an_inner_question_never_reaches_an_outer_one(source: Path)
     asked = moved.invoke(PLAIT.Command(resume="in"), AT)["__interrupt__"]
     assert [each.value for each in asked] == ["own?"]
     assert moved.invoke(PLAIT.Command(resume="out"), AT) == {"items": ["in", "in", "out"]}
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)], ids=str)
+@pytest.mark.parametrize("answered", [0, 1])
+def test_an_answer_reaches_the_tool_call_that_asked_whichever_asks_first_now(
+    source: Path, answered: int, order: tuple[int, int]
+) -> None:
+    """LangGraph keeps the question of one call, and not of which. What it was told before the move
+    may have been for another one: that is asked again."""
+    with peer(source, apps.buys) as graph:
+        graph.invoke({"messages": []}, AT)
+        for _ in range(answered):
+            graph.invoke(LANGGRAPH.Command(resume="no"), AT)
+        (question,) = graph.get_state(AT).interrupts
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    number = question.value["number"]
+    run: Any = {"input": PLAIT.Command(resume={question.id: f"yes, {number}"}), "config": AT}
+    (left,) = apps.buys(PLAIT, saver, order).invoke(**run)["__interrupt__"]
+    other = left.value["number"]
+    run["input"] = PLAIT.Command(resume=f"yes, {other}")
+    *_, first, second = apps.buys(PLAIT, saver, order).invoke(**run)["messages"]
+    assert (first.content, second.content) == ("1 yes, 1", "2 yes, 2")
+
+
+def test_answers_reach_the_calls_that_asked_and_never_who_made_the_calls(source: Path) -> None:
+    with peer(source, apps.asks_in_calls) as graph:
+        graph.invoke(2, AT)
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved, heard, done = apps.asks_in_calls(PLAIT, saver), list[Any](), None
+    while waiting := moved.get_state(AT).interrupts:
+        last = waiting[-1]
+        heard.append(last.value)
+        done = moved.invoke(PLAIT.Command(resume={last.id: f"{len(heard)}"}), AT)
+    answers = [str(1 + heard.index({"number": number})) for number in (0, 1)]
+    assert heard[2:] == ["on?", "on?", "sure?"]
+    assert done == [f"0 {answers[0]}", f"1 {answers[1]}", "3", "4", "5"]
+
+
+def test_an_answer_reaches_no_call_that_is_made_again_and_asks_the_same(source: Path) -> None:
+    with peer(source, apps.asks_in_calls) as graph:
+        graph.invoke(0, AT)
+        graph.invoke(LANGGRAPH.Command(resume="no"), AT)
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved = apps.asks_in_calls(PLAIT, saver)
+    with pytest.warns(UnusedAnswerWarning):
+        moved.invoke(PLAIT.Command(resume="yes"), AT)
+    for answer in ("no", "yes"):
+        moved.invoke(PLAIT.Command(resume=answer), AT)
+    assert moved.invoke(PLAIT.Command(resume="sure"), AT) == ["no", "yes", "sure"]
+
+
+def test_a_question_that_was_answered_there_waits_no_more(source: Path) -> None:
+    with peer(source, apps.sends) as graph:
+        ids = {each.value: each.id for each in graph.invoke(INPUT, AT)["__interrupt__"]}
+        graph.invoke(LANGGRAPH.Command(resume={ids["x"]: "X"}), AT)
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved = apps.sends(PLAIT, saver)
+    assert [each.value for each in moved.get_state(AT).interrupts] == ["y"]
+    assert moved.invoke(PLAIT.Command(resume="Y"), AT) == {"items": ["in", "X", "Y"]}
 
 
 def test_what_had_ended_beside_a_failed_node_is_not_run_again(source: Path) -> None:

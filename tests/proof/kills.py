@@ -19,6 +19,9 @@ from plait.testing import FaultySaver, InjectedFailure, auntil_done, until_done
 
 from .parts import Figure, Scene
 
+REQUESTS = 28
+"""How many storage requests the longest of the killed workflows makes."""
+
 
 def kills(seed: int, scene: Scene) -> Figure:
     """One run of a workflow, killed at a random storage request, and brought to its end.
@@ -28,7 +31,7 @@ def kills(seed: int, scene: Scene) -> Figure:
     chance = Random(seed)
     flow, api = chance.choice(list(OUTCOMES)), chance.choice(["sync", "async"])
     durability = "async" if seed % 5 == 4 and flow == "fan" else "sync"
-    point = chance.randint(1, 24)
+    point = chance.randint(1, REQUESTS)
     trial = Trial(flow, api, durability, chance.choice(["before", "after"]), (point,))
 
     def opened(_: Path, *options: Any) -> FaultySaver:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import operator
 import os
 import subprocess
 import sys
 import warnings
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any, TypedDict
@@ -17,8 +19,11 @@ import pytest
 
 import plait
 from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.serde.encrypted import EncryptedSerializer
+from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError
 from plait.graph import START, StateGraph
+from plait.runtime import get_runtime
 from plait.testing import (
     CrashPoint,
     Effects,
@@ -30,7 +35,9 @@ from plait.testing import (
     until_done,
 )
 from plait.testing.processes import fork
-from plait.types import interrupt
+from plait.timers import sleep
+from plait.types import RetryPolicy, interrupt
+from plait.typing import MISSING
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
 
@@ -256,3 +263,81 @@ def test_a_program_with_threads_is_forked_where_python_warns_of_that(
         child = fork(lambda tell: tell("here"))
     assert child.hear() == "here"
     assert child.wait() == 0
+
+
+# --- what runs again by its nature ----------------------------------------------------------------
+
+
+def waiting(saver: Any, effects: Effects | None = None) -> Any:
+    """Nodes that do something and then ask, sleep, fail once, or have the outcome of a crash looked
+    up: each runs more than once although nothing is lost."""
+
+    def note(word: str) -> None:
+        if effects is not None:
+            effects.note(word)
+
+    def ask(state: Order) -> Order:
+        note("ask")
+        return {"log": [interrupt("well?", timeout=timedelta(days=30), default="no")]}
+
+    def nap(state: Order) -> Order:
+        note("nap")
+        sleep(timedelta(days=7))
+        return {"log": ["nap"]}
+
+    def fail(state: Order) -> Order:
+        note("fail")
+        if get_runtime().execution_info.node_attempt == 1:
+            raise ValueError("once")
+        return {"log": ["fail"]}
+
+    def look(state: Order) -> Order:
+        note("look")
+        return {"log": ["look"]}
+
+    retry = RetryPolicy(initial_interval=0.001, jitter=False, retry_on=ValueError)
+    builder: Any = StateGraph(Order).add_node(ask).add_node(nap)
+    builder.add_node(fail, retry_policy=retry)
+    builder.add_node(look, on_unknown=lambda outcome: MISSING)
+    builder.add_edge(START, "fail").add_edge(START, "look")
+    builder.add_edge("fail", "ask").add_edge("ask", "nap")
+    return builder.compile(checkpointer=saver)
+
+
+def bring_to_end(saver: Any, effects: Effects) -> Any:
+    return until_done(waiting(saver, effects), {"log": []}, CONFIG, answer="yes")
+
+
+def abring_to_end(saver: Any, effects: Effects) -> Any:
+    return asyncio.run(auntil_done(waiting(saver, effects), {"log": []}, CONFIG, answer="yes"))
+
+
+@pytest.mark.parametrize("flow", [bring_to_end, abring_to_end])
+def test_what_asks_sleeps_or_is_looked_up_is_not_taken_for_lost(tmp_path: Path, flow: Any) -> None:
+    report = every_crash_point(flow, tmp_path, kill=False)
+    assert report.deaths > 20
+    assert min(report.counts("nap")) == min(report.counts("ask")) == 2
+    assert {point.result for point in report.points} == {
+        repr({"log": ["fail", "look", "yes", "nap"]})
+    }
+
+
+def test_encrypted_records_tell_what_has_ended_too(tmp_path: Path) -> None:
+    serde = EncryptedSerializer.from_keys({"1": bytes(32)})
+    report = every_crash_point(
+        bring_to_end, tmp_path, kill=False, stride=3,
+        open=lambda folder: SqliteSaver(folder / "threads.db", serde=serde),
+    )  # fmt: skip
+    assert report.deaths > 8
+
+
+def test_graphs_that_sleep_and_ask_are_explored() -> None:
+    played = explore(waiting, {"log": []}, seeds=range(10), crashes=2, answer="yes")
+    assert sum(each.deaths for each in played) > 5
+
+
+def test_a_thread_that_sleeps_for_ever_has_no_end() -> None:
+    builder: Any = StateGraph(Order).add_node("nap", lambda state: sleep(math.inf))
+    graph = builder.add_edge(START, "nap").compile(checkpointer=InMemorySaver())
+    with pytest.raises(ConfigError, match="for ever"):
+        until_done(graph, {"log": []}, CONFIG)

@@ -48,6 +48,7 @@ from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.persistent_dict import PersistentDict
 from plait.checkpoint.tables import Lane, between
 from plait.common.forks import renew_in_child
+from plait.common.sql import no_text
 from plait.errors import NotSupportedError
 
 _APPENDED = Done(0, 0)
@@ -150,6 +151,7 @@ class _Rows:
     def _lane(self, thread_id: str, ns: str, fence: int = 0) -> Lane:
         lane = self._lanes.get((thread_id, ns))
         if lane is None:
+            _check_name(thread_id)
             number = next(self._numbers)
             lane = Lane(LaneRow(number, thread_id, ns, None, fence, None, None))
             self._lanes[thread_id, ns] = self._by_number[number] = lane
@@ -158,23 +160,27 @@ class _Rows:
 
     def _read_lane(self, request: ReadLane) -> LaneRow | None:
         lane = self._lanes.get((request.thread_id, request.ns))
-        return lane.row if lane is not None else None
+        return lane.row if lane is not None else _check_name(request.thread_id)
 
     def _read_head(self, request: ReadHead) -> Head | None:
         lane = self._lanes.get((request.thread_id, request.ns))
         if lane is None:
-            return None
+            return _check_name(request.thread_id)
         id = request.id or lane.head
         found = None if id is None else lane.whole(id, live=request.live)
         return None if found is None else (lane.claim.lane, *found)
 
     def _list_lanes(self, request: ListLanes) -> list[LaneRow]:
         wanted = request.thread_id
+        if wanted is not None:
+            _check_name(wanted)
         lanes = self._by_number if wanted is None else self._by_thread.get(wanted, {})
         return [lane.row for lane in lanes.values()]
 
     def _list_newest(self, request: ListNewest) -> list[Newest]:
         wanted, before = request.thread_id, request.before
+        if wanted is not None:
+            _check_name(wanted)
         lanes: Iterable[Lane] = self._by_number.values()
         if wanted is not None and request.ns is not None:
             lane = self._lanes.get((wanted, request.ns))
@@ -306,6 +312,14 @@ class _Rows:
             lane = self._by_number.get(number)
             if lane is not None and lane.claim.fence == fence and lane.claim.owner is not None:
                 lane.claim = lane.claim._replace(lease=request.lease)
+
+
+def _check_name(thread_id: str) -> None:
+    """Refuse the name of a thread that no database could hold. Raises InvalidValueError."""
+    try:
+        thread_id.encode()
+    except UnicodeEncodeError as error:
+        raise no_text(error, "A saver") from None
 
 
 class InMemorySaver(NativeSaver):

@@ -119,7 +119,8 @@ def open_to_write(database: str, graph: Pregel | None = None, *, new: bool = Fal
     Args:
         database: The file, or the URL.
         graph: Whose threads these are, if that is known.
-        new: Make the tables where there are none: a program is to run on it.
+        new: Make the tables where there are none: a program is to run on it. Not in a SQLite file
+            that holds something else.
 
     Raises:
         ConfigError: there is no such file, or a saver has never been at the database.
@@ -132,18 +133,24 @@ def open_to_write(database: str, graph: Pregel | None = None, *, new: bool = Fal
             with _connected(database) as conn:
                 _check_tables(conn)
         return PostgresSaver.from_conn_string(database, serde=serde_of(graph))
-    path = _existing(database) if new else _held(database)
+    path = _held(database, new=new)
     _free(path, "rw", "BEGIN IMMEDIATE")  # ended when the connection is closed
     uri = f"{path.as_uri()}?mode=rw"
     serde = serde_of(graph)
     return SqliteSaver(uri, serde=serde) if new else SqliteSaver(uri, serde=serde, timeout=PATIENCE)
 
 
-def _held(database: str) -> Path:
-    """The file of a saver: a slip of the pen must not put tables into somebody else's."""
+def _held(database: str, *, new: bool = False) -> Path:
+    """The file of a saver: a slip of the pen must not put tables into somebody else's.
+
+    Args:
+        database: Its path.
+        new: An empty one, or one of plait's that no saver was ever at, will do, too.
+    """
     path = _existing(database)
-    found = _free(path, "ro", "SELECT count(*) FROM sqlite_master WHERE name = 'lanes'")
-    if found == [(0,)]:
+    listed = _free(path, "ro", "SELECT name FROM sqlite_master")
+    names = {"lanes"} if listed is None else {name for (name,) in listed}
+    if "lanes" not in names and not (new and (not names or "schema_versions" in names)):
         raise ConfigError(
             f"The database {str(path)!r} has no tables of plait: no thread was ever stored there. "
             "Check the path; a saver's first run, or its `setup()`, makes them. `plait "

@@ -286,7 +286,7 @@ class Loop(Running):
             for task in tasks:
                 restore.settle_from_journal(task, self.journal, answers)
                 if self.asked and task.order in self.asked:
-                    restore.stand_for(task, self.asked[task.order])
+                    restore.stand_for(task, self.asked[task.order], self.answered)
             tasks.extend(self._resumed_handlers(tasks, answers))
         return tasks
 

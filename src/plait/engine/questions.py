@@ -11,11 +11,12 @@ An id derives from the task and a label inside it, never from arrival order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import ERROR, INTERRUPT, RESUME
+from plait.engine.likeness import likeness
 from plait.errors import (
     GraphInterrupt,
     InterruptRaceError,
@@ -32,25 +33,42 @@ if TYPE_CHECKING:
     from plait.timers import Timer
 
 
+_OWN, _CALLED = "like:", "call:"
+NOBODY = _CALLED
+"""Stands for a call that asked a question which another one had asked before: see `stranger`."""
+
+
 def question_id(task_id: str, label: str) -> str:
     """The id of the question with this label inside this task: 32 hex digits."""
     return blake2b(f"{task_id}\0{label}".encode(), digest_size=16).hexdigest()
+
+
+def stranger(value: Any, *, called: bool = False) -> str:
+    """What stands in the place of the task that asked a question, where nobody knows it.
+
+    Args:
+        value: the question.
+        called: whether a call of the task that waits asked it, and not that task's own code.
+    """
+    return (_CALLED if called else _OWN) + likeness((value,), {})
 
 
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
     __slots__ = (
-        "_stood",
+        "_met",
         "answers",
         "counts",
         "former",
+        "handed_on",
         "heard",
         "main",
         "open",
-        "stands_for",
+        "strangers",
         "task_id",
         "timed",
+        "to_hand_on",
     )
 
     def __init__(self, task_id: str, heard: set[str] | None = None) -> None:
@@ -63,15 +81,19 @@ class Questions:
         self.open: dict[str, Interrupt] = {}
         """Questions of this attempt that have no answer."""
         self.counts: dict[str, int] = {}
-        self.stands_for: Mapping[str, str] = {}
-        """Open questions of the task that this one replaced when its thread was written to by
-        hand, and of what was inside it, and that task's id. Where nobody knows who asked (""),
-        answers reach the task's questions in their order."""
+        self.strangers: Mapping[str, str] = {}
+        """Open questions of an imported task's own code, in their order, and what they are like
+        (see `stranger`). Nobody knows where in it they were asked."""
+        self.to_hand_on: dict[str, str] = {}
+        """Questions of an imported task's calls that are answered now: what they are like to id.
+        The first call that asks the same takes the answer."""
+        self.handed_on: dict[str, str] = {}
+        """Those of the task that called this one."""
         self.former: Former | None = None
         """The task in whose place this one runs since then: an answer to a question of it reaches
         the one with the same label."""
-        self._stood = 0
-        """How many of those without an asker have been answered."""
+        self._met: set[str] = set()
+        """The strangers whose answers were taken."""
         self.timed: dict[str, TimedInterrupt] = {}
         """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
@@ -81,7 +103,7 @@ class Questions:
         """A new attempt begins."""
         self.open = {}
         self.counts = {}
-        self._stood = 0
+        self._met = set()
 
     def ask(
         self,
@@ -106,21 +128,50 @@ class Questions:
                     return None
         if asked.id in self.answers:
             return self._checked(asked.id, schema)
-        before = self._asked_before(label)
+        before = self._asked_before(label, value)
         if before is not None:
+            return self._checked(before, schema)
+        if self.handed_on and (before := self.handed_on.pop(stranger(value, called=True), None)):
+            self.answers[asked.id] = self.answers[before]
             return self._checked(before, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
 
-    def _asked_before(self, label: str) -> str | None:
-        """The question of the former task, answered since, in whose place this one is asked."""
+    def stand_in(self, asked: Mapping[str, str], answered: Container[str]) -> None:
+        """Take the answers to questions of an imported task.
+
+        Args:
+            asked: the questions, and what they are like.
+            answered: those that the caller of the run answers. What calls were told before is
+                theirs: another one that asks the same is asked anew.
+        """
+        self.strangers = {id: like for id, like in asked.items() if not like.startswith(_CALLED)}
+        likes = [*asked.values()]
+        self.to_hand_on = {
+            like: id
+            for id, like in asked.items()
+            if like.startswith(_CALLED) and id in answered and likes.count(like) == 1
+        }
+
+    def hand_on(self, called: Questions) -> None:
+        """A call of the task may ask what calls of it were asking."""
+        called.handed_on = self.to_hand_on or self.handed_on
+        called.answers.update({id: self.answers[id] for id in called.handed_on.values()})
+
+    def _asked_before(self, label: str, value: Any) -> str | None:
+        """The question of before, answered since, in whose place this one is asked."""
         if self.former is not None:
             asked = question_id(self.former.id, label)
             return asked if asked in self.answers and asked in self.former.open else None
-        strangers = list(self.stands_for)
-        if self._stood < len(strangers) and strangers[self._stood] in self.answers:
-            self._stood += 1
-            return strangers[self._stood - 1]
+        for asked, like in self.strangers.items():
+            # Calls in the task's own thread of control come in the program's order; of those that
+            # race, the question itself tells which one asked.
+            may_be = label.startswith("main:") or like == stranger(value)
+            if may_be and asked not in self._met:
+                if asked not in self.answers:
+                    return None
+                self._met.add(asked)
+                return asked
         return None
 
     def _checked(self, question: str, schema: Any) -> Any:
@@ -163,13 +214,20 @@ class Questions:
 
 def standing_of(record: Mapping[str, Any] | None) -> dict[str, dict[str, str]] | None:
     """What a checkpoint made by hand says of open questions: place of a task to the questions it
-    stands for, and who asked them. Imported threads do not say who."""
+    stands for, and who asked them. Imported threads say what they are like (see `stranger`); those
+    that an earlier plait has imported, nothing ("")."""
     if record is None:
         return None
     return {
         place: asked if type(asked) is dict else dict.fromkeys(asked, "")
         for place, asked in record.items()
     }
+
+
+def asker_of(asked: Mapping[str, str]) -> str | None:
+    """The task that asked such questions; None: nobody knows."""
+    *_, asker = asked.values()
+    return None if not asker or asker.startswith((_OWN, _CALLED)) else asker
 
 
 def standing(prior: Writes, refused: str | None) -> Writes:

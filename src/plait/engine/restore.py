@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import (
@@ -24,7 +24,7 @@ from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
 from plait.engine.migration import warn_of_dropped
 from plait.engine.plan import GraphPlan, NodePlan, Writes
-from plait.engine.questions import Pending, is_answer_map
+from plait.engine.questions import Pending, asker_of, is_answer_map
 from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome, is_shown
 from plait.engine.starts import adopt_starts
@@ -394,16 +394,17 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         task.asked().answers.update(answers)
 
 
-def stand_for(task: Task, asked: Mapping[str, str]) -> None:
+def stand_for(task: Task, asked: Mapping[str, str], answered: Container[str]) -> None:
     """A task takes the place of one that was asking when the thread was written to by hand.
 
     Args:
-        asked: its open questions, and its id (see `Questions.stands_for`).
+        asked: its open questions, and its id (see `standing_of`).
+        answered: the questions that the caller of the run answers.
     """
-    questions = task.asked()
-    questions.stands_for = asked
-    *_, asker = asked.values()
-    if asker:
+    questions, asker = task.asked(), asker_of(asked)
+    if asker is None:
+        questions.stand_in(asked, answered)
+    else:
         task.former = questions.former = Former(task.step.ns, asker, asked)
 
 

@@ -437,6 +437,9 @@ class Running(Asking):
             answers = parent.asked().answers
         if self.journal or answers:
             restore.settle_from_journal(task, self.journal, dict(answers))
+        above = parent.questions
+        if above is not None and (above.to_hand_on or above.handed_on):
+            above.hand_on(task.asked())
         self._report_starts([task])  # who goes on calls it once more, though it has ended
         if task.saved:
             resolved.append(task)

@@ -78,7 +78,7 @@ class Storing(Reporting):
         """The nodes of the super-step that made the current checkpoint."""
         self.asked: Mapping[str, Mapping[str, str]] | None = None
         """Open questions that a checkpoint made by hand took over: place of a task to them, and who
-        asked (see `Questions.stands_for`)."""
+        asked (see `standing_of`)."""
         self.copied: str | None = None
         """The checkpoint of which a copy is made by hand."""
         self.step = -1

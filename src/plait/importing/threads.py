@@ -26,7 +26,7 @@ from plait.constants import (
     START,
     TASKS,
 )
-from plait.engine.questions import question_id
+from plait.engine.questions import NOBODY, question_id, stranger
 from plait.engine.tasks import task_id
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 from plait.importing.calls import damaged
@@ -240,22 +240,30 @@ class Lane:
             frontier["asked"] = asked
         return frontier
 
-    def _asked(self, id: str, past: _Past) -> dict[str, list[str]]:
+    def _asked(self, id: str, past: _Past) -> dict[str, dict[str, str]]:
         """The questions that tasks wait with, by their ids there: answers to these are taken."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, str]] = {}
         inside = self.thread.asked_inside
         done = {each.task for each in past.writes if each.channel not in _NO_OUTCOME}
-        own: set[str] = set()
+        open, called = dict[PeerWrite, list[Interrupt]](), set[str]()
+        again = set[str]()  # what calls have asked that are made again
         for each in past.writes:
-            if each.channel != INTERRUPT or each.task in done:
+            if each.channel != INTERRUPT:
                 continue
-            ids = [question.id for question in self._questions(each, id)]
-            own.update(ids)
+            questions, is_call = self._questions(each, id), order_in(each.path) is None
+            if each.task not in done:
+                open[each] = questions
+                called.update(question.id for question in questions if is_call)
+            elif is_call:
+                again.update(stranger(question.value, called=True) for question in questions)
+        for each, questions in open.items():
             order = order_in(each.path)
-            if order is not None and (mine := [qid for qid in ids if qid not in inside]):
-                found[order] = mine
+            mine = [question for question in questions if question.id not in inside]
+            if order is not None and mine:
+                likes = {q.id: stranger(q.value, called=q.id in called) for q in mine}
+                found[order] = {k: NOBODY if like in again else like for k, like in likes.items()}
         if self.ns:
-            inside |= own
+            inside.update(question.id for each in open.values() for question in each)
         return found
 
     # --- what tasks have done --------------------------------------------------------------------
@@ -278,6 +286,9 @@ class Lane:
                 continue
             name = task_id(base, self.here, node, order)
             kept = [(w.channel, self._outcome(w, id, name)) for w in writes]
+            if any(w.channel not in _NO_OUTCOME for w in writes):  # all that it asked is answered
+                asked = [q.id for channel, each in kept if channel == INTERRUPT for q in each]
+                kept += [(RESUME, dict.fromkeys(asked))] * bool(asked)
             found.append(TaskWrites(base, name, order, kept))
         return found
 

@@ -23,19 +23,23 @@ import shlex
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.drivers.env import run_env
+from plait.engine.spec import Env
 from plait.errors import ConfigError
 from plait.runtime import get_runtime
 from plait.testing.faults import Fault, FaultySaver, InjectedCrash
 from plait.testing.processes import fork
+from plait.timers import moment_of
 from plait.types import Command
 
 When: TypeAlias = Literal["before", "after"]
@@ -288,25 +292,46 @@ def _sqlite(place: Path) -> AbstractContextManager[Any]:
 # --- bringing a thread to its end -----------------------------------------------------------------
 
 
-def next_input(state: Any, input: Any, answer: Any = None) -> Any:
+def next_input(state: Any, input: Any, answer: Any = None, *, now: float | None = None) -> Any:
     """What a thread needs to go on: the input, answers, None, or `...` when it has ended.
 
     Args:
         state: Its `StateSnapshot`.
         input: What starts it.
-        answer: What to answer to its questions: a value, or a function of the `Interrupt`.
+        answer: What to answer to its questions: a value, or a function of the `Interrupt`. Those
+            whose time has come take no answer any more.
+        now: The time, in seconds since the epoch (None: the clock's).
     """
     if state.created_at is None:
         return input
-    asked = [each for task in state.tasks for each in task.interrupts]
+    now = run_env.get().now() if now is None else now
+    asked = [each for each in _waits(state)
+             if not getattr(each, "sleeps", False) and getattr(each, "due", inf) > now]  # fmt: skip
     if asked:
         return Command(resume={each.id: answer(each) if callable(answer) else answer
                                for each in asked})  # fmt: skip
     return None if state.next else ...
 
 
+def sleeps_until(state: Any) -> float | None:
+    """The time, in seconds since the epoch, at which a thread that only sleeps goes on."""
+    waits = _waits(state)
+    if not waits or not all(getattr(each, "sleeps", False) for each in waits):
+        return None
+    due = min(each.due for each in waits)
+    if moment_of(due) == moment_of(inf):
+        raise ConfigError("The thread sleeps for ever: it has no end to be brought to.")
+    return due
+
+
+def _waits(state: Any) -> list[Any]:
+    return [each for task in state.tasks for each in task.interrupts]
+
+
 def until_done(graph: Any, input: Any, config: Any, *, answer: Any = None, **options: Any) -> Any:
     """Bring a thread to its end from wherever it stands: start, go on, answer.
+
+    Where it only sleeps, its clock is put forward.
 
     Args:
         graph: The compiled graph.
@@ -318,6 +343,9 @@ def until_done(graph: Any, input: Any, config: Any, *, answer: Any = None, **opt
     Returns:
         The final state.
 
+    Raises:
+        ConfigError: It sleeps for ever.
+
     >>> from plait.checkpoint.memory import InMemorySaver
     >>> from plait.graph import START, StateGraph
     >>> from plait.types import interrupt
@@ -328,18 +356,50 @@ def until_done(graph: Any, input: Any, config: Any, *, answer: Any = None, **opt
     >>> until_done(graph, {}, {"configurable": {"thread_id": "1"}}, answer="yes")
     {'said': 'yes'}
     """
-    while (given := next_input(graph.get_state(config), input, answer)) is not ...:
-        graph.invoke(given, config, **options)
-    return graph.get_state(config).values
+    state = graph.get_state(config)
+    while (given := next_input(state, input, answer)) is not ...:
+        with _awake(state):
+            graph.invoke(given, config, **options)
+        state = graph.get_state(config)
+    return state.values
 
 
 async def auntil_done(
     graph: Any, input: Any, config: Any, *, answer: Any = None, **options: Any
 ) -> Any:
     """`until_done` with the async API."""
-    while (given := next_input(await graph.aget_state(config), input, answer)) is not ...:
-        await graph.ainvoke(given, config, **options)
-    return (await graph.aget_state(config)).values
+    state = await graph.aget_state(config)
+    while (given := next_input(state, input, answer)) is not ...:
+        with _awake(state):
+            await graph.ainvoke(given, config, **options)
+        state = await graph.aget_state(config)
+    return state.values
+
+
+@contextmanager
+def _awake(state: Any) -> Generator[None]:
+    """A clock that has come to where a thread wakes."""
+    env, due = run_env.get(), sleeps_until(state)
+    if due is None or due <= env.now():
+        yield
+        return
+    token = run_env.set(_Ahead(env, due - env.now()))
+    try:
+        yield
+    finally:
+        run_env.reset(token)
+
+
+class _Ahead:
+    """The clock of another world, put forward."""
+
+    def __init__(self, env: Env, seconds: float) -> None:
+        self.checkpoint_id, self.new_id = env.checkpoint_id, env.new_id
+        self.monotonic, self.jitter = env.monotonic, env.jitter
+        self._env, self._seconds = env, seconds
+
+    def now(self) -> float:
+        return self._env.now() + self._seconds
 
 
 __all__ = [
@@ -349,5 +409,6 @@ __all__ = [
     "auntil_done",
     "every_crash_point",
     "next_input",
+    "sleeps_until",
     "until_done",
 ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Event, Lock
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from plait.checkpoint.log.keys import unpack
-from plait.checkpoint.log.requests import Done, Drain, Renew, Transact
+from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.requests import Done, Drain, Renew, Transact, WriteRow
 from plait.checkpoint.log.saver import NativeSaver
+from plait.constants import FAILED
+from plait.engine.journal import MARKS
 from plait.errors import ConfigError, nearest
 
 Fault: TypeAlias = Literal[
@@ -161,9 +164,9 @@ class FaultySaver(NativeSaver):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _after(self, request: Any, answer: Any, here: bool) -> Any:
-        if self._stored is not None and type(answer) is Done:
-            for _, task, _, _ in request.writes if type(request) is Transact else ():
-                self._stored(unpack(task))
+        if self._stored is not None and type(answer) is Done and type(request) is Transact:
+            for task in self._ended_in(request):
+                self._stored(task)
         if not here:
             return answer
         if self.fault == "commit then kill":
@@ -171,6 +174,15 @@ class FaultySaver(NativeSaver):
         if self.fault == "commit then crash":
             raise InjectedCrash(f"Died after storage request {self.requests}.")
         raise self._failure(request)
+
+    def _ended_in(self, request: Transact) -> Iterator[str]:
+        """The tasks whose outcome a transaction stores. Questions, answers, starts and errors of
+        tasks that are tried again are none: such a task runs again."""
+        reader = LaneReader(request.thread_id, request.ns, self._codec_of(None), 0)
+        for row in request.writes:
+            channels = {channel for channel, _ in reader.writes_frame(WriteRow(*row))}
+            if FAILED in channels or not channels <= MARKS:
+                yield unpack(row[1])
 
     def _failure(self, request: Any) -> InjectedFailure:
         when = " after it was done" if self.fault == "commit then raise" else ""

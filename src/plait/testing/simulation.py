@@ -22,7 +22,7 @@ from plait.drivers.sim import (
     simulate,
 )
 from plait.errors import ConfigError, nearest
-from plait.testing.crashes import next_input
+from plait.testing.crashes import next_input, sleeps_until
 
 MOST_LIVES = 100
 _FLAVORS = ("sync", "async")
@@ -145,10 +145,14 @@ def _play(
     config = {"configurable": {"thread_id": "simulated"}}
     modes: Sequence[str] = ("values",)
     for _ in range(MOST_LIVES):
-        given = next_input(graph.get_state(config), input, answer)
+        state = graph.get_state(config)
+        given = next_input(state, input, answer, now=env.now())
         if given is ...:
-            played.values = graph.get_state(config).values
+            played.values = state.values
             return played
+        due = sleeps_until(state)
+        if due is not None:
+            env.clock += max(0.0, due - env.now())
         crash = None
         if played.deaths < crashes:
             crash = Crash(chance.randint(1, latest), chance.random() < 0.5)

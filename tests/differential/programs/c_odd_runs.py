@@ -346,6 +346,15 @@ def case_none_as_the_id_of_a_thread(env):
     return [env.error(lambda: graph.invoke({"items": []}, nobody)) for _ in range(2)]
 
 
+def case_an_id_of_a_thread_that_is_no_text(env):
+    graph = chain(add("a"), checkpointer=env.saver())
+    half = {"configurable": {"thread_id": "half: \udc80"}}
+    return [
+        env.error(lambda: graph.invoke({"items": []}, half)),
+        env.error(lambda: graph.get_state(half)),
+    ]
+
+
 def case_filters_of_a_history(env):
     graph = chain(add("a"), add("b"), add("c"), checkpointer=env.saver())
     for turn in range(3):

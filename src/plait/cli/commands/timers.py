@@ -70,29 +70,41 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
 
 
 async def _run(graph: Any, every: float | None) -> int:
-    """Wake what is due, once or again and again; returns how many could not go on."""
+    """Wake what is due, once or again and again; returns how many could not go on.
+
+    A thread that cannot go on may be met each time: it is told once, and not hurried for.
+    """
     told: dict[str, str] = {}
     while True:
         failed, found = 0, False
-        told, before = {}, told  # threads that cannot be read are met again each time
+        told, before = {}, told
         async for woken in awake(graph):
             found, name = True, in_one_line(woken.thread_id)
-            if isinstance(woken.error, ThreadBusyError):
-                click.echo(f"{name}: in use, left to its run")
-            elif isinstance(woken.error, StorageError):
-                failed += 1
-                why = told[woken.thread_id] = str(woken.error)
-                if before.get(woken.thread_id) != why:
-                    click.echo(f"{name}: cannot go on: {why}", err=True)
-            elif woken.error is not None:
-                failed += 1
-                click.echo(f"{name}: failed: {woken.error!r}", err=True)
-            else:
+            if woken.error is None:
                 click.echo(f"{name}: {'waits again' if woken.waits else 'done'}")
+                continue
+            busy = isinstance(woken.error, ThreadBusyError)
+            failed += not busy
+            why = told[woken.thread_id] = _told(woken.error)
+            if before.get(woken.thread_id) != why:
+                click.echo(f"{name}: {why}", err=not busy)
         if every is None:
             if not found:
                 click.echo("Nothing is due.", err=True)
             return failed
-        times = [each.due async for each in alist_threads(graph.checkpointer, graph)]
+        times = [
+            each.due
+            async for each in alist_threads(graph.checkpointer, graph)
+            if each.thread_id not in told
+        ]
         first = min((due for due in times if due is not None), default=time() + every)
         await asyncio.sleep(min(every, max(0.1, first - time())))
+
+
+def _told(error: BaseException) -> str:
+    """Why a thread does not go on."""
+    if isinstance(error, ThreadBusyError):
+        return "in use, left to its run"
+    if isinstance(error, StorageError):
+        return f"cannot go on: {error}"
+    return f"failed: {error!r}"
