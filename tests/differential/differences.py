@@ -30,6 +30,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_breakpoints::b06_goto_runs_with_the_pending_node": (
         "What a Command as input routes to is next"
     ),
+    "b_errors::errors_that_take_no_note": "Errors that cannot be told",
+    "b_errors::retried_errors_that_have_no_text": "Errors that cannot be told",
     "b_errors::error_in_a_path_function": "An error in a path function",
     "b_errors::saver_of_a_third_party": "Forks on a saver that counts versions",
     "b_handlers::b36_timeout_of_a_sync_node": "Timeouts of sync code",

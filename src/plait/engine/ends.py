@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from plait.common.failures import shown
 from plait.constants import ERROR, INTERRUPT, RESUME
 from plait.engine.plan import Writes
 from plait.engine.questions import standing
@@ -29,5 +30,5 @@ def failure_of(task: Task, error: BaseException) -> TaskWrites | None:
     kept = standing(task.prior, refused_question(error))
     writes = [*kept, *marks_of(task, error)]
     if not (isinstance(error, NodeCancelledError) and error.stopped):
-        writes.append((ERROR, repr(error)))
+        writes.append((ERROR, shown(error)))
     return task.outcome(writes) if writes else None

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
+from plait.common.failures import shown
 from plait.constants import ERROR, PUSH
 from plait.engine import restore
 from plait.engine.asking import Asking
@@ -524,7 +525,7 @@ def _warn_of_unheard(task: Task, failed: Sequence[Task]) -> None:
         if not called.call.heard:
             called.call.was_told()
             warnings.warn(
-                f"Task {called.name!r} failed with {called.error!r}, and {task.name!r}, which "
+                f"Task {called.name!r} failed with {shown(called.error)}, and {task.name!r}, which "
                 "called it, ended without asking for its outcome. Await the call, or take its "
                 "result() or exception().",
                 UnheardErrorWarning,
