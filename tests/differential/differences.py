@@ -30,6 +30,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_breakpoints::b06_goto_runs_with_the_pending_node": (
         "What a Command as input routes to is next"
     ),
+    "b_state::run_at_an_unknown_checkpoint": "Checkpoints that do not exist",
     "b_errors::errors_that_take_no_note": "Errors that cannot be told",
     "b_errors::retried_errors_that_have_no_text": "Errors that cannot be told",
     "b_errors::error_in_a_path_function": "An error in a path function",
@@ -105,6 +106,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_questions::a_path_function_of_the_start_that_asks": "Questions of path functions",
     "c_odd_questions::a_path_function_that_asks": "Questions of path functions",
     "c_odd_questions::dicts_as_answers": "Dicts as answers",
+    "c_odd_questions::tasks_of_asyncio_that_ask": "Questions of parallel steps",
     "c_odd_questions::parallel_steps_that_ask": "Questions of parallel steps",
     "c_odd_reference::a_connection_of_aiosqlite": "Connections of aiosqlite",
     "c_odd_reference::a_key_that_newer_code_does_not_know": "Keys that newer code leaves out",

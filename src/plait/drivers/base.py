@@ -14,7 +14,7 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
-from plait.errors import NodeCancelledError
+from plait.errors import InvalidNodeError, NodeCancelledError
 from plait.scope import Here, Scope, current_scope
 
 if TYPE_CHECKING:  # the port is all types; savers load when a graph has one
@@ -162,7 +162,7 @@ def enter(task: Task, scope: Scope) -> Writes:
     current_scope.set(scope)
     call = task.node.call
     if call is None:
-        raise TypeError(
+        raise InvalidNodeError(
             f'No synchronous function provided to "{task.name}": it is async only. Give the node '
             "a sync function too, or run the graph with the async API (ainvoke, astream)."
         )
