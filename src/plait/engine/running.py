@@ -16,7 +16,7 @@ from plait.constants import ERROR, PUSH
 from plait.engine import restore
 from plait.engine.asking import Asking
 from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Unset, Wait
-from plait.engine.ends import failure_of
+from plait.engine.ends import bubbling, failure_of
 from plait.engine.events import (
     CallCancelled,
     Chunk,
@@ -304,7 +304,7 @@ class Running(Asking):
         )
 
     def _failed(self, event: TaskFailed, resolved: list[Task]) -> Flow:
-        task, error = event.task, event.error
+        task, error = event.task, bubbling(event.error)
         if self._inflight.get(task) != event.attempt:
             return
         del self._inflight[task]
@@ -522,7 +522,7 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
 
 def _warn_of_unheard(task: Task, failed: Sequence[Task]) -> None:
     for called in failed:
-        if not called.call.heard:
+        if called.error is not None and not called.call.heard:
             called.call.was_told()
             warnings.warn(
                 f"Task {called.name!r} failed with {shown(called.error)}, and {task.name!r}, which "

@@ -768,7 +768,9 @@ def case_errors_that_have_no_text(env):
             class_raised(lambda graph=graph, config=config: graph.invoke({"items": []}, config)),
             [snapshot.next for snapshot in graph.get_state_history(config)],
             class_raised(lambda outer=outer: outer.invoke({"items": []})),
-            class_raised(lambda outer=outer: list(outer.stream({"items": []}, stream_mode="tasks"))),
+            class_raised(
+                lambda outer=outer: list(outer.stream({"items": []}, stream_mode="tasks"))
+            ),
         ]
     return told
 
