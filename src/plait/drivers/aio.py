@@ -22,6 +22,8 @@ from plait.drivers.base import (
     begin,
     cut,
     enter,
+    no_scope,
+    too_late,
 )
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pacing import Paced
@@ -449,7 +451,13 @@ class AioDriver(AioDriving):
         self._feeder = None
 
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> Any:
-        """Start a `@task` called by `parent`; returns its handle at once."""
+        """Start a `@task` called by `parent`; returns its handle at once.
+
+        Raises:
+            ConfigError: the run has ended.
+        """
+        if self._make_scope is no_scope:
+            raise too_late(node)
         in_loop = asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
         if in_loop:
             handle: Any = AioCall(loop=self.aio)

@@ -28,6 +28,8 @@ from plait.drivers.base import (
     enter,
     lags,
     no_scope,
+    refuse,
+    too_late,
 )
 from plait.drivers.dropped import inside_storage, quietly, streaming
 from plait.drivers.pool import LONGEST_SECONDS, STALL_SECONDS, workers
@@ -175,6 +177,8 @@ class SyncDriver:
     def _leave(self) -> None:
         """The run has ended."""
         self._make_scope = no_scope  # the run, which has this driver, is free at once
+        while not self._events.empty():
+            refuse(self._events.get())
         if self._writer is not None:
             self._writer.close()
 
@@ -413,9 +417,15 @@ class SyncDriver:
         return task in self._cancelled
 
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> ThreadCall:
-        """Start a `@task` called by `parent`; returns its handle at once."""
+        """Start a `@task` called by `parent`; returns its handle at once.
+
+        Raises:
+            ConfigError: the run has ended.
+        """
         from plait.drivers.calls import ThreadCall  # heavy: most runs call no task
 
+        if self._make_scope is no_scope:
+            raise too_late(node)
         handle = ThreadCall()
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
