@@ -396,7 +396,8 @@ class AioDriver(AioDriving):
     # --- from inside tasks -----------------------------------------------------------------------
 
     def deliver(self, event: Any) -> None:
-        """An event from inside a running task (any thread). A chunk of a thread waits for room.
+        """An event from inside a running task (any thread). A chunk of a thread waits for room;
+        one of code that has outlived the run reaches nobody.
 
         Raises:
             Closed: a chunk, but the stream was closed.
@@ -405,10 +406,13 @@ class AioDriver(AioDriving):
         if asyncio._get_running_loop() is self.aio:  # pyright: ignore[reportPrivateUsage]
             if chunk and self._room.closed:
                 raise Closed
-            self._post(event)
+            if not (chunk and self._room.over):
+                self._post(event)
             return
         if chunk:
             self._room.enter()
+            if self._room.over:
+                return
         self._post_from_thread(event)
 
     async def room(self) -> None:

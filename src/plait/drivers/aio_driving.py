@@ -122,6 +122,7 @@ class AioDriving:
                         await self._writer.close()
             self._make_scope = no_scope  # the run, which has this driver, is free at once
             if self._in_loop():
+                self._room.end()
                 while self._events:
                     refuse(self._events.popleft())
 

@@ -177,6 +177,8 @@ class SyncDriver:
     def _leave(self) -> None:
         """The run has ended."""
         self._make_scope = no_scope  # the run, which has this driver, is free at once
+        if self._room is not None:
+            self._room.end()
         while not self._events.empty():
             refuse(self._events.get())
         if self._writer is not None:
@@ -349,13 +351,16 @@ class SyncDriver:
     # --- from inside tasks -----------------------------------------------------------------------
 
     def deliver(self, event: Any) -> None:
-        """An event from inside a running task (any thread). A chunk waits for room.
+        """An event from inside a running task (any thread). A chunk waits for room; one of code
+        that has outlived the run reaches nobody.
 
         Raises:
             Closed: a chunk, but the stream was closed.
         """
         if type(event) is Chunk and not self._inline:
             (self._room or self._chunk_room()).enter()
+            if self._make_scope is no_scope:
+                return
         self._events.put(event)
         if self._inline:
             self._drive()
