@@ -174,6 +174,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stream_v3::state_of_a_streamed_model": "Messages in streams of version 3",
     "c_stream_v3::transformers_of_version_2": "Transformers without version 3",
     "c_stream_v3::two_runs_inside_a_node": "Streams of version 3 inside a node",
+    "c_subgraphs::a_graph_that_outlives_its_run": "Graphs that outlive their run",
     "c_subgraphs::addresses_in_the_config_of_a_node": "Addresses in the config of a node",
     "c_subgraphs::memory_of_a_fan_out_that_asks": "Memory of tasks beside each other",
     "c_subgraphs::state_of_an_unknown_namespace": "Namespaces that name no subgraph",
