@@ -111,6 +111,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_questions::a_path_function_of_the_start_that_asks": "Questions of path functions",
     "c_odd_questions::a_path_function_that_asks": "Questions of path functions",
     "c_odd_questions::dicts_as_answers": "Dicts as answers",
+    "c_odd_questions::graphs_as_parallel_steps_that_ask": "Questions of parallel steps",
     "c_odd_questions::tasks_of_asyncio_that_ask": "Questions of parallel steps",
     "c_odd_questions::parallel_steps_that_ask": "Questions of parallel steps",
     "c_odd_reference::a_connection_of_aiosqlite": "Connections of aiosqlite",
@@ -435,6 +436,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::a_list_of_sends": "A list of Sends from a node",
     "h_guides_different::a_misspelled_key_of_the_config": "Misspelled keys of a config",
     "h_guides_different::a_path_that_returns_a_runnable": "Path functions that return a runnable",
+    "h_guides_different::a_question_of_a_graph_inside_that_is_caught": "Questions that are caught",
     "h_guides_different::a_question_that_is_caught": "Questions that are caught",
     "h_guides_different::an_answer_by_the_id_of_before_an_update": "Answers by an older id",
     "h_guides_different::an_answer_to_another_question_of_a_subgraph_after_an_update": (

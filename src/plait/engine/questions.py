@@ -37,6 +37,10 @@ def question_id(task_id: str, label: str) -> str:
     return blake2b(f"{task_id}\0{label}".encode(), digest_size=16).hexdigest()
 
 
+def _order_of_calls(ns: str) -> tuple[int, str]:
+    return len(ns), ns  # the nth graph of a task has |n behind the namespace of the first
+
+
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
@@ -46,6 +50,7 @@ class Questions:
         "counts",
         "former",
         "heard",
+        "inside",
         "main",
         "open",
         "stands_for",
@@ -62,6 +67,8 @@ class Questions:
         """Question id to answer."""
         self.open: dict[str, Interrupt] = {}
         """Questions of this attempt that have no answer."""
+        self.inside: dict[str, tuple[Interrupt, ...]] = {}
+        """Those of the graphs that the task has called, by their namespaces."""
         self.counts: dict[str, int] = {}
         self.stands_for: Mapping[str, str] = {}
         """Open questions of the task that this one replaced when its thread was written to by
@@ -80,6 +87,7 @@ class Questions:
     def restart(self) -> None:
         """A new attempt begins."""
         self.open = {}
+        self.inside = {}
         self.counts = {}
         self._stood = 0
 
@@ -111,6 +119,11 @@ class Questions:
             return self._checked(before, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
+
+    def asked_inside(self) -> dict[str, Interrupt]:
+        """What graphs inside ask, in the order in which the task called them."""
+        places = sorted(self.inside, key=_order_of_calls) if self.inside else ()
+        return {asked.id: asked for ns in places for asked in self.inside[ns]}
 
     def _asked_before(self, label: str) -> str | None:
         """The question of the former task, answered since, in whose place this one is asked."""

@@ -286,8 +286,8 @@ class Running(Asking):
 
     def _swallowed(self, task: Task) -> Interrupt | None:
         """A question, of a task that returned or of one it called, that nobody has answered."""
-        if task.questions is not None and task.questions.open:
-            return next(iter(task.questions.open.values()))
+        if task.questions is not None and (task.questions.open or task.questions.inside):
+            return next(iter({**task.questions.open, **task.questions.asked_inside()}.values()))
         if task.calls:
             for called, questions in self._interrupted.items():
                 if called.parent is task and questions and called.call.heard:
@@ -398,8 +398,8 @@ class Running(Asking):
     def _asked(self, task: Task, error: GraphInterrupt, resolved: list[Task]) -> None:
         """A task waits for answers: its own questions and those of runs inside it."""
         asked = {question.id: question for question in (error.args[0] if error.args else ())}
-        if task.questions:  # those that came up elsewhere, after those that stopped the task
-            asked = {**asked, **task.questions.open}
+        if task.questions:  # its own that came up elsewhere, after those that stopped the task
+            asked = {**task.questions.asked_inside(), **asked, **task.questions.open}
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
         self._has_asked(task)
