@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from plait.errors import UnstoredWarning
+from plait.types import Command, interrupt
 
 from .graphs import CONFIG, Items, adder, chain
 
@@ -86,5 +87,39 @@ def test_a_turn_may_begin_while_a_graph_of_the_last_goes_on(saver: Any) -> None:
         with pytest.warns(UnstoredWarning):
             turn = await graph.ainvoke({"items": []}, CONFIG)
         assert turn == {"items": ["turn", "turn"]}
+
+    asyncio.run(main())
+
+
+def test_an_answer_is_taken_while_a_graph_beside_the_one_that_asked_goes_on(saver: Any) -> None:
+    """`gather` leaves what runs beside a call that raises, as a question does."""
+
+    async def main() -> None:
+        begun, held = asyncio.Event(), asyncio.Event()
+        calls: list[asyncio.Task[Any]] = []
+
+        async def ask(state: Items) -> Items:
+            await begun.wait()
+            return {"items": [interrupt("sure?")]}
+
+        async def slow(state: Items) -> Items:
+            begun.set()
+            await held.wait()
+            return {"items": ["slow"]}
+
+        graphs = [chain(None, ("ask", ask)), chain(None, ("slow", slow), ("b", adder("b")))]
+
+        async def both(state: Items) -> Items:
+            calls[:] = [asyncio.create_task(graph.ainvoke({"items": []})) for graph in graphs]
+            return {"items": [each["items"] for each in await asyncio.gather(*calls)]}
+
+        graph = chain(saver, ("both", both))
+        asked = await graph.ainvoke({"items": []}, CONFIG)
+        assert [one.value for one in asked["__interrupt__"]] == ["sure?"]
+        held.set()
+        with pytest.warns(UnstoredWarning):
+            assert await calls[1] == {"items": ["slow", "b"]}
+        done = await graph.ainvoke(Command(resume="yes"), CONFIG)
+        assert done == {"items": [["yes"], ["slow", "b"]]}
 
     asyncio.run(main())
