@@ -632,6 +632,10 @@ class UnusedAnswerWarning(PlaitWarning):
     """An answer was given to a question that nobody asks any more."""
 
 
+class UnstoredWarning(PlaitWarning):
+    """A graph has outlived the run that called it: what it does from then on is not stored."""
+
+
 class WeakDurabilityWarning(PlaitWarning):
     """The saver has no fence, so that a stale owner's writes cannot be refused."""
 
@@ -716,6 +720,7 @@ __all__ = [
     "UnreachableNodeWarning",
     "UnreadableCacheWarning",
     "UnregisteredTypeError",
+    "UnstoredWarning",
     "UnusedAnswerWarning",
     "UnusedCachePolicyWarning",
     "UnusedQueryWarning",

@@ -31,6 +31,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_breakpoints::b06_goto_runs_with_the_pending_node": (
         "What a Command as input routes to is next"
     ),
+    "b_errors::errors_that_take_no_note": "Errors that cannot be told",
+    "b_errors::retried_errors_that_have_no_text": "Errors that cannot be told",
     "b_errors::error_in_a_path_function": "An error in a path function",
     "b_errors::saver_of_a_third_party": "Forks on a saver that counts versions",
     "b_handlers::b36_timeout_of_a_sync_node": "Timeouts of sync code",
@@ -50,6 +52,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_savers::values_in_a_saver_of_a_third_party": "Savers of third parties",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
     "b_serializers::values_that_are_not_encrypted": "Values that are not encrypted",
+    "b_state::run_at_an_unknown_checkpoint": "Checkpoints that do not exist",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"
     ),
@@ -91,11 +94,16 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     ),
     "c_events::input_of_the_first_event_of_a_filter": "The input of a filtered event",
     "c_events::retries_that_are_watched": "Retries that are watched",
+    "c_functional_futures::call_after_the_end_of_a_run": "Calls after the end of a run",
     "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
     "c_functional_runs::error_that_nobody_asks_for": "Errors that nobody asks for",
     "c_functional_runs::namespaces_of_what_tasks_stream": "Namespaces of what tasks stream",
     "c_functional_runs::other_arguments_on_replay": "Other arguments on replay",
     "c_functional_runs::question_that_nobody_waits_for": "Questions that nobody waits for",
+    "c_groups_of_errors::a_question_in_a_task_group": "Questions in a group of tasks",
+    "c_groups_of_errors::a_graph_that_asks_in_a_task_group": "Questions in a group of tasks",
+    "c_groups_of_errors::a_task_that_asks_in_a_task_group": "Questions in a group of tasks",
+    "c_groups_of_errors::a_command_for_the_parent_in_a_task_group": "Questions in a group of tasks",
     "c_lifecycle::a_question_on_no_thread": "Checkpoint ids of runs that are not stored",
     "c_lifecycle::a_trace_policy_that_is_none": "Trace policies that are none",
     "c_odd_graphs::memory_of_a_turn_that_was_given_up": "Memory of a subgraph after a fork",
@@ -105,6 +113,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_questions::a_path_function_of_the_start_that_asks": "Questions of path functions",
     "c_odd_questions::a_path_function_that_asks": "Questions of path functions",
     "c_odd_questions::dicts_as_answers": "Dicts as answers",
+    "c_odd_questions::graphs_as_parallel_steps_that_ask": "Questions of parallel steps",
+    "c_odd_questions::tasks_of_asyncio_that_ask": "Questions of parallel steps",
     "c_odd_questions::parallel_steps_that_ask": "Questions of parallel steps",
     "c_odd_reference::a_connection_of_aiosqlite": "Connections of aiosqlite",
     "c_odd_reference::a_key_that_newer_code_does_not_know": "Keys that newer code leaves out",
@@ -169,6 +179,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stream_v3::state_of_a_streamed_model": "Messages in streams of version 3",
     "c_stream_v3::transformers_of_version_2": "Transformers without version 3",
     "c_stream_v3::two_runs_inside_a_node": "Streams of version 3 inside a node",
+    "c_subgraphs::a_graph_that_outlives_its_run": "Graphs that outlive their run",
     "c_subgraphs::addresses_in_the_config_of_a_node": "Addresses in the config of a node",
     "c_subgraphs::memory_of_a_fan_out_that_asks": "Memory of tasks beside each other",
     "c_subgraphs::state_of_an_unknown_namespace": "Namespaces that name no subgraph",
@@ -433,6 +444,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::a_list_of_sends": "A list of Sends from a node",
     "h_guides_different::a_misspelled_key_of_the_config": "Misspelled keys of a config",
     "h_guides_different::a_path_that_returns_a_runnable": "Path functions that return a runnable",
+    "h_guides_different::a_question_of_a_graph_inside_that_is_caught": "Questions that are caught",
     "h_guides_different::a_question_that_is_caught": "Questions that are caught",
     "h_guides_different::an_answer_by_the_id_of_before_an_update": "Answers by an older id",
     "h_guides_different::an_answer_to_another_question_of_a_subgraph_after_an_update": (

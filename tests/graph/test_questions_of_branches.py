@@ -224,11 +224,11 @@ def test_graphs_that_calls_of_a_batch_run_are_found_again_by_their_call(
 def test_a_graph_in_a_batch_asks_under_the_same_ids_when_it_is_streamed() -> None:
     batch = RunnableLambda(through_a_graph)
     graph = asking(lambda: batch.batch(["a", "b"], {"max_concurrency": 1}))
-    (asked,) = graph.invoke({}, CONFIG)["__interrupt__"]
-    resume = Command(resume={asked.id: "A"})
+    first, second = graph.invoke({}, CONFIG)["__interrupt__"]
+    resume = Command(resume={first.id: "A"})
     chunks = list(graph.stream(resume, CONFIG, stream_mode=["custom", "values"], subgraphs=True))
     ((left,),) = [chunk["__interrupt__"] for ns, _, chunk in chunks[-1:] if not ns]
-    assert left.value == "b"
+    assert (left.value, left.id) == ("b", second.id)
 
 
 @pytest.mark.filterwarnings("error")
@@ -244,3 +244,28 @@ def test_streamed_parallel_steps_ask_under_the_ids_of_invoked_ones() -> None:
     done = streamed.invoke(Command(resume={left.id: 1, right.id: 2}), CONFIG)["answers"]
     merged = {key: value for chunk in done for key, value in chunk.items()}
     assert merged == {"left": "sure? 1", "right": "sure? 2"}
+
+
+def test_graphs_beside_each_other_ask_together_and_are_answered_one_by_one() -> None:
+    runs: list[str] = []
+
+    def begin(state: State) -> State:
+        runs.append(state["answers"])
+        return {}
+
+    builder = StateGraph(State).add_sequence(
+        [("begin", begin), ("ask", lambda state: {"answers": ask(state["answers"])})]
+    )
+    inner = builder.add_edge(START, "begin").compile()
+    graph = asking(
+        lambda: [each["answers"] for each in inner.batch([{"answers": x} for x in "abc"])]
+    )
+    asked = graph.invoke({}, CONFIG)["__interrupt__"]
+    assert [one.value for one in asked] == ["a", "b", "c"]
+    assert graph.get_state(CONFIG).interrupts == tuple(asked)
+    ids = {one.value: one.id for one in asked}
+    left = graph.invoke(Command(resume={ids["b"]: "B"}), CONFIG)["__interrupt__"]
+    assert [(one.value, one.id) for one in left] == [("a", ids["a"]), ("c", ids["c"])]
+    answers = {ids["a"]: "A", ids["c"]: "C"}
+    assert graph.invoke(Command(resume=answers), CONFIG)["answers"] == ["a A", "b B", "c C"]
+    assert sorted(runs) == ["a", "b", "c"]

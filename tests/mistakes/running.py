@@ -14,6 +14,7 @@ from plait.errors import (
     GraphRecursionError,
     InterruptRaceError,
     InterruptSwallowedError,
+    InvalidNodeError,
     InvalidUpdateError,
     InvalidValueError,
     MissingThreadIdError,
@@ -40,7 +41,7 @@ def nothing(state: State) -> None:
     return None
 
 
-@mistake("An async node in a sync run", TypeError, '"fetch"', "ainvoke")
+@mistake("An async node in a sync run", InvalidNodeError, '"fetch"', "ainvoke")
 def async_node_in_sync_run() -> None:
     async def fetch(state: State) -> None:
         return None

@@ -1,6 +1,7 @@
 """A slow consumer bounds memory: what waits for it is counted, never timed."""
 
 import asyncio
+import contextvars
 import threading
 from typing import Any, TypedDict
 
@@ -248,3 +249,54 @@ def test_what_is_written_deep_inside_is_a_sign_of_life_of_every_node_around(
     limited = around(graph_of(node), 2, timeout=patient)
     list(around(limited, 2).stream({}, stream_mode="custom", subgraphs=True))
     assert told == [2]
+
+
+@pytest.mark.parametrize("in_loop", [False, True], ids=["sync", "async"])
+def test_a_writer_that_outlives_its_run_waits_for_nobody(in_loop: bool) -> None:
+    """One part waits for room when the run ends, the others come after it."""
+    writer, full = Writer(), threading.Event()
+    threads: list[threading.Thread] = []
+
+    def write(n: int) -> None:
+        if n == BACKLOG:
+            full.set()
+        get_stream_writer()(n)
+
+    writer.write = write
+
+    def leave(state: State) -> None:
+        run = contextvars.copy_context().run
+        threads.append(threading.Thread(target=run, args=(writer, state), daemon=True))
+        threads[0].start()
+        assert full.wait(30)
+
+    async def read() -> None:
+        async for _ in graph_of(leave).astream({}, stream_mode="custom"):
+            pass
+
+    if in_loop:
+        asyncio.run(read())
+    else:
+        list(graph_of(leave).stream({}, stream_mode="custom"))
+    assert writer.ended.wait(30)
+    assert writer.written == MANY
+
+
+def test_tokens_of_a_task_that_outlives_its_run_wait_for_nobody() -> None:
+    async def main() -> None:
+        tasks: list[asyncio.Task[None]] = []
+
+        async def tell() -> None:
+            for _ in range(2):
+                await asyncio.sleep(0)
+            for _ in range(MANY):
+                await aemit_token("x")
+
+        async def leave(state: State) -> None:
+            tasks.append(asyncio.create_task(tell()))
+
+        async for _ in graph_of(leave).astream({}, stream_mode="messages"):
+            pass
+        await asyncio.wait_for(tasks[0], 60)
+
+    asyncio.run(main())

@@ -9,6 +9,7 @@ from typing import Any, get_origin
 
 from plait.channels.base import Held
 from plait.channels.overwrite import MAY_OVERWRITE, overwritten
+from plait.common.failures import note
 from plait.errors import InvalidUpdateError
 from plait.typing import MISSING
 
@@ -123,7 +124,7 @@ class BinaryOperatorAggregate(Held):
                 try:
                     current = operator(current, update)
                 except Exception as error:  # it is the user's: all is said again
-                    error.add_note(self._failed(current, update))
+                    note(error, self._failed(current, update))
                     raise
         self.value = current
         return True

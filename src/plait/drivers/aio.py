@@ -23,6 +23,8 @@ from plait.drivers.base import (
     begin,
     cut,
     enter,
+    no_scope,
+    too_late,
 )
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pacing import Paced
@@ -403,7 +405,8 @@ class AioDriver(AioDriving):
     # --- from inside tasks -----------------------------------------------------------------------
 
     def deliver(self, event: Any) -> None:
-        """An event from inside a running task (any thread). A chunk of a thread waits for room.
+        """An event from inside a running task (any thread). A chunk of a thread waits for room;
+        one of code that has outlived the run reaches nobody.
 
         Raises:
             Closed: a chunk, but the stream was closed.
@@ -412,10 +415,13 @@ class AioDriver(AioDriving):
         if asyncio._get_running_loop() is self.aio:  # pyright: ignore[reportPrivateUsage]
             if chunk and self._room.closed:
                 raise Closed
-            self._post(event)
+            if not (chunk and self._room.over):
+                self._post(event)
             return
         if chunk:
             self._room.enter()
+            if self._room.over:
+                return
         self._post_from_thread(event)
 
     async def room(self) -> None:
@@ -458,7 +464,13 @@ class AioDriver(AioDriving):
         self._feeder = None
 
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> Any:
-        """Start a `@task` called by `parent`; returns its handle at once."""
+        """Start a `@task` called by `parent`; returns its handle at once.
+
+        Raises:
+            ConfigError: the run has ended.
+        """
+        if self._make_scope is no_scope:
+            raise too_late(node)
         in_loop = asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
         if in_loop:
             handle: Any = AioCall(loop=self.aio)

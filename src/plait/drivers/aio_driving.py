@@ -31,6 +31,7 @@ from plait.drivers.base import (
     Storage,
     lags,
     no_scope,
+    refuse,
 )
 from plait.drivers.dropped import streaming
 from plait.drivers.pacing import AioRoom
@@ -120,6 +121,10 @@ class AioDriving:
                     else:
                         await self._writer.close()
             self._make_scope = no_scope  # the run, which has this driver, is free at once
+            if self._in_loop():
+                self._room.end()
+                while self._events:
+                    refuse(self._events.popleft())
 
     def _let_go(self) -> None:
         """Have the event loop forget what the run asked of it."""

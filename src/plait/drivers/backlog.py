@@ -25,7 +25,7 @@ class Room:
         waiting: how many there are.
     """
 
-    __slots__ = ("_blocked", "_changed", "_waiting", "closed")
+    __slots__ = ("_blocked", "_changed", "_waiting", "closed", "over")
 
     def __init__(self, waiting: Callable[[], int]) -> None:
         self._waiting = waiting
@@ -33,11 +33,13 @@ class Room:
         self._blocked = 0
         self.closed = False
         """Whether nobody takes chunks any more."""
+        self.over = False
+        """Whether the run has ended."""
 
     @property
     def full(self) -> bool:
         """Whether those who make chunks should wait."""
-        return self._waiting() >= BACKLOG and not self.closed
+        return self._waiting() >= BACKLOG and not (self.closed or self.over)
 
     def enter(self) -> None:
         """Block until there is room.
@@ -47,7 +49,7 @@ class Room:
         """
         if self.closed:
             raise Closed
-        if self._waiting() >= BACKLOG:
+        if self.full:
             self._wait()
 
     def _wait(self) -> None:
@@ -72,6 +74,11 @@ class Room:
     def close(self) -> None:
         """Nobody takes chunks any more: whoever waits, and who comes later, is told."""
         self.closed = True
+        self.taken()
+
+    def end(self) -> None:
+        """The run has ended: whoever waits has outlived it, and goes on."""
+        self.over = True
         self.taken()
 
 

@@ -8,13 +8,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from plait.engine.commands import Claim, Command, Commit, Load, Newest, Release, SaveWrites
-from plait.engine.events import TaskBegan, TaskFailed
+from plait.engine.events import TaskBegan, TaskCalled, TaskFailed
 from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
-from plait.errors import NodeCancelledError
+from plait.errors import ConfigError, InvalidNodeError, NodeCancelledError
 from plait.scope import Here, Scope, current_scope
 
 if TYPE_CHECKING:  # the port is all types; savers load when a graph has one
@@ -149,6 +149,20 @@ def no_scope(task: Task, here: Here) -> Scope:
     )
 
 
+def too_late(node: NodePlan) -> ConfigError:
+    """The error of a call that was made when its run had ended."""
+    return ConfigError(
+        f"Task {node.name!r} was called by code that has outlived its run: nobody is left to run "
+        "it. Have the node wait for what it starts before it returns."
+    )
+
+
+def refuse(event: Any) -> None:
+    """Tell whoever made a call while its run ended that it came too late."""
+    if isinstance(event, TaskCalled) and not event.call.done():
+        event.call.set_exception(too_late(event.node))
+
+
 def begin(task: Task, deliver: Callable[[TaskBegan], None]) -> None:
     """Call it where an attempt's code begins: its time runs from now on."""
     limit = task.limit
@@ -162,7 +176,7 @@ def enter(task: Task, scope: Scope) -> Writes:
     current_scope.set(scope)
     call = task.node.call
     if call is None:
-        raise TypeError(
+        raise InvalidNodeError(
             f'No synchronous function provided to "{task.name}": it is async only. Give the node '
             "a sync function too, or run the graph with the async API (ainvoke, astream)."
         )

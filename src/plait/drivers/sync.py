@@ -28,6 +28,8 @@ from plait.drivers.base import (
     enter,
     lags,
     no_scope,
+    refuse,
+    too_late,
 )
 from plait.drivers.dropped import inside_storage, quietly, streaming
 from plait.drivers.pool import LONGEST_SECONDS, STALL_SECONDS, workers
@@ -175,6 +177,10 @@ class SyncDriver:
     def _leave(self) -> None:
         """The run has ended."""
         self._make_scope = no_scope  # the run, which has this driver, is free at once
+        if self._room is not None:
+            self._room.end()
+        while not self._events.empty():
+            refuse(self._events.get())
         if self._writer is not None:
             self._writer.close()
 
@@ -345,13 +351,16 @@ class SyncDriver:
     # --- from inside tasks -----------------------------------------------------------------------
 
     def deliver(self, event: Any) -> None:
-        """An event from inside a running task (any thread). A chunk waits for room.
+        """An event from inside a running task (any thread). A chunk waits for room; one of code
+        that has outlived the run reaches nobody.
 
         Raises:
             Closed: a chunk, but the stream was closed.
         """
         if type(event) is Chunk and not self._inline:
             (self._room or self._chunk_room()).enter()
+            if self._make_scope is no_scope:
+                return
         self._events.put(event)
         if self._inline:
             self._drive()
@@ -413,9 +422,15 @@ class SyncDriver:
         return task in self._cancelled
 
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> ThreadCall:
-        """Start a `@task` called by `parent`; returns its handle at once."""
+        """Start a `@task` called by `parent`; returns its handle at once.
+
+        Raises:
+            ConfigError: the run has ended.
+        """
         from plait.drivers.calls import ThreadCall  # heavy: most runs call no task
 
+        if self._make_scope is no_scope:
+            raise too_late(node)
         handle = ThreadCall()
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle

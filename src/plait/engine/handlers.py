@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plait.common.failures import shown
 from plait.constants import DEFAULT_HANDLER, ERROR, FAILED, HANDLER, PUSH, RESUME
 from plait.engine import restore
 from plait.engine.limits import Limits
@@ -39,7 +40,7 @@ class Handlers(Limits):
     def _hand_over(self, task: Task, error: BaseException) -> Flow:
         """A task failed for good: store that it did, then let its handler run."""
         answers = [(c, v) for c, v in task.prior if c == RESUME]
-        failure = task.outcome([*answers, (ERROR, repr(error)), (FAILED, error)])
+        failure = task.outcome([*answers, (ERROR, shown(error)), (FAILED, error)])
         yield from self._acknowledge(extra=[failure] if self.spec.saved else ())
         self._report_result(task, error, ())
         task.saved = task.handled = True

@@ -20,6 +20,7 @@ from collections.abc import Generator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from plait.common.failures import note
 from plait.constants import PULL, PUSH
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit, Run
@@ -450,9 +451,7 @@ class Loop(Running):
         """Tasks failed for good: keep what the others did, store the errors, raise the first."""
         assert self._failure is not None
         task, error = self._failure
-        note = f"During task with name {task.name!r} and id {task.id!r}"
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+        note(error, f"During task with name {task.name!r} and id {task.id!r}")
         failed = {task: error, **self._failed_too}
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):

@@ -53,6 +53,10 @@ def stranger(value: Any, *, called: bool = False) -> str:
     return (_CALLED if called else _OWN) + likeness((value,), {})
 
 
+def _order_of_calls(ns: str) -> tuple[int, str]:
+    return len(ns), ns  # the nth graph of a task has |n behind the namespace of the first
+
+
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
@@ -63,6 +67,7 @@ class Questions:
         "former",
         "handed_on",
         "heard",
+        "inside",
         "main",
         "open",
         "strangers",
@@ -80,6 +85,8 @@ class Questions:
         """Question id to answer."""
         self.open: dict[str, Interrupt] = {}
         """Questions of this attempt that have no answer."""
+        self.inside: dict[str, tuple[Interrupt, ...]] = {}
+        """Those of the graphs that the task has called, by their namespaces."""
         self.counts: dict[str, int] = {}
         self.strangers: Mapping[str, str] = {}
         """Open questions of an imported task's own code, in their order, and what they are like
@@ -102,6 +109,7 @@ class Questions:
     def restart(self) -> None:
         """A new attempt begins."""
         self.open = {}
+        self.inside = {}
         self.counts = {}
         self._met = set()
 
@@ -157,6 +165,11 @@ class Questions:
         """A call of the task may ask what calls of it were asking."""
         called.handed_on = self.to_hand_on or self.handed_on
         called.answers.update({id: self.answers[id] for id in called.handed_on.values()})
+
+    def asked_inside(self) -> dict[str, Interrupt]:
+        """What graphs inside ask, in the order in which the task called them."""
+        places = sorted(self.inside, key=_order_of_calls) if self.inside else ()
+        return {asked.id: asked for ns in places for asked in self.inside[ns]}
 
     def _asked_before(self, label: str, value: Any) -> str | None:
         """The question of before, answered since, in whose place this one is asked."""

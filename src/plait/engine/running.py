@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
+from plait.common.failures import shown
 from plait.constants import ERROR, PUSH
 from plait.engine import restore
 from plait.engine.asking import Asking
 from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Unset, Wait
-from plait.engine.ends import failure_of
+from plait.engine.ends import bubbling, failure_of
 from plait.engine.events import (
     CallCancelled,
     Chunk,
@@ -285,8 +286,8 @@ class Running(Asking):
 
     def _swallowed(self, task: Task) -> Interrupt | None:
         """A question, of a task that returned or of one it called, that nobody has answered."""
-        if task.questions is not None and task.questions.open:
-            return next(iter(task.questions.open.values()))
+        if task.questions is not None and (task.questions.open or task.questions.inside):
+            return next(iter({**task.questions.open, **task.questions.asked_inside()}.values()))
         if task.calls:
             for called, questions in self._interrupted.items():
                 if called.parent is task and questions and called.call.heard:
@@ -303,7 +304,7 @@ class Running(Asking):
         )
 
     def _failed(self, event: TaskFailed, resolved: list[Task]) -> Flow:
-        task, error = event.task, event.error
+        task, error = event.task, bubbling(event.error)
         if self._inflight.get(task) != event.attempt:
             return
         del self._inflight[task]
@@ -400,8 +401,8 @@ class Running(Asking):
     def _asked(self, task: Task, error: GraphInterrupt, resolved: list[Task]) -> None:
         """A task waits for answers: its own questions and those of runs inside it."""
         asked = {question.id: question for question in (error.args[0] if error.args else ())}
-        if task.questions:  # those that came up elsewhere, after those that stopped the task
-            asked = {**asked, **task.questions.open}
+        if task.questions:  # its own that came up elsewhere, after those that stopped the task
+            asked = {**task.questions.asked_inside(), **asked, **task.questions.open}
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
         self._has_asked(task)
@@ -527,10 +528,10 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
 
 def _warn_of_unheard(task: Task, failed: Sequence[Task]) -> None:
     for called in failed:
-        if not called.call.heard:
+        if called.error is not None and not called.call.heard:
             called.call.was_told()
             warnings.warn(
-                f"Task {called.name!r} failed with {called.error!r}, and {task.name!r}, which "
+                f"Task {called.name!r} failed with {shown(called.error)}, and {task.name!r}, which "
                 "called it, ended without asking for its outcome. Await the call, or take its "
                 "result() or exception().",
                 UnheardErrorWarning,

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from plait.channels.base import at_most_one
 from plait.channels.overwrite import MAY_OVERWRITE, overwritten
+from plait.common.failures import note
 from plait.constants import RESERVED, ROUTE, START, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
@@ -377,7 +378,7 @@ class State:
             return self.advance([write for task in tasks for write in task.writes])
         except Exception as error:
             if self._refused is not None:
-                error.add_note(_who_wrote(self._refused, tasks))
+                note(error, _who_wrote(self._refused, tasks))
                 self._refused = None
             raise
 

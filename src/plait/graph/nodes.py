@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
 from plait.callbacks.context import is_finding
+from plait.common.failures import note
 from plait.constants import START
 from plait.engine.mentioned import innermost
 from plait.engine.plan import NodePlan, Reads, View, Writes
@@ -295,5 +296,5 @@ def coerced(coerce: Coerce, values: Any, name: str) -> Any:
         return coerce(values)
     except Exception as error:
         where = "input of the graph" if name == START else f"input of node {name!r}"
-        error.add_note(f"While validating the {where}.")
+        note(error, f"While validating the {where}.")
         raise

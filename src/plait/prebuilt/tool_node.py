@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 from typing_extensions import TypedDict
 
 from plait.callbacks.context import finds_config, handed
+from plait.common.failures import note
 from plait.errors import (
     GraphBubbleUp,
     GraphInterrupt,
@@ -470,9 +471,8 @@ def _note(error: Exception, call: Any) -> None:
             "The ToolNode runs by itself, which has no store: run it in a graph that has one, "
             "compile(store=InMemoryStore())."
         )
-    for note in notes:
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+    for text in notes:
+        note(error, text)
 
 
 def _mark(request: ToolCallRequest) -> Token[str | None] | None:

@@ -10,6 +10,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
+from plait.common.failures import note
 from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import (
@@ -152,9 +153,10 @@ class CachedResults:
                 made = function(*args, **kwargs)
             data = _bytes_of(made)
         except Exception as error:
-            error.add_note(
+            note(
+                error,
                 f"While making the cache key of {task.name!r} from its input. Another key_func of "
-                "its CachePolicy may make it of less."
+                "its CachePolicy may make it of less.",
             )
             raise
         return plan.namespace, blake2b(data, digest_size=16).hexdigest()

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from plait.common.failures import note, said
 from plait.common.reflection import is_annotated, own_annotations, signature
 from plait.errors import nearest
 
@@ -25,9 +26,9 @@ STORE_CALLS = frozenset(
 def explain(error: BaseException, run: Run) -> None:
     """Add a note to an error that ends a run, where the call or the compilation explains it."""
     missing = _missing(error, run) if isinstance(error, AttributeError) else None
-    note = missing or _unawaited(error)
-    if note is not None and note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
+    hint = missing or _unawaited(error)
+    if hint is not None:
+        note(error, hint)
 
 
 def _missing(error: AttributeError, run: Run) -> str | None:
@@ -88,13 +89,13 @@ def _fields(schema: Any) -> Any:
 
 def _unawaited(error: BaseException) -> str | None:
     """A call of a @task was taken for its outcome."""
-    said = str(error)
+    text = said(error)
     # By its name: asyncio is not loaded for sync runs.
-    if type(error).__name__ == "InvalidStateError" and said == "Result is not set.":
+    if type(error).__name__ == "InvalidStateError" and text == "Result is not set.":
         return "In async code, the call of a @task is awaited: `await f(x)`, not `f(x).result()`."
     if isinstance(error, (AttributeError, TypeError)):
-        if "'ThreadCall'" in said:
+        if "'ThreadCall'" in text:
             return "The call of a @task gives a future; its outcome is `f(x).result()`."
-        if "'AioCall'" in said:
+        if "'AioCall'" in text:
             return "The call of a @task gives a future; its outcome is `await f(x)`."
     return None

@@ -188,7 +188,10 @@ def _tell_outside(error: Exception, run: Run) -> None:
 def _bubble(run: Run) -> None:
     """A nested run that waits makes the task around it wait."""
     outcome: Outcome = run.driver.outcome
-    if run.parent is not None and (outcome.interrupts or outcome.stopped):
+    if run.parent is None:
+        return
+    run.parent.task.note_inside(run.ns_path, outcome.interrupts)
+    if outcome.interrupts or outcome.stopped:
         raise GraphInterrupt(outcome.interrupts)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from plait.callbacks.handlers import BaseCallbackHandler
+from plait.common.failures import said
 from plait.constants import TOOLS_MODE
 from plait.errors import GraphBubbleUp, NodeCancelledError, ParentCommand
 from plait.pregel.scope import TaskScope
@@ -71,7 +72,7 @@ class ToolStream(BaseCallbackHandler):
         begins_again = isinstance(error, GraphBubbleUp) and not isinstance(error, ParentCommand)
         if call is not None and not begins_again:
             with suppress(NodeCancelledError):  # the run was left; the tool's own error goes on
-                tell(call[0], "tool-error", call[1], message=str(error))
+                tell(call[0], "tool-error", call[1], message=said(error))
 
 
 def tell(scope: TaskScope, event: str, call_id: str | None, **about: Any) -> None:

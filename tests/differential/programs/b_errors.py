@@ -4,6 +4,7 @@ import asyncio
 import operator
 import threading
 import time
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, TypedDict
 
@@ -38,6 +39,27 @@ class AppError(Exception):
     def __init__(self, code):
         super().__init__(f"code {code}")
         self.code = code
+
+
+class Textless(Exception):
+    """Its `__str__` reads what was never set."""
+
+    def __str__(self):
+        return self.message
+
+
+class Shapeless(Exception):
+    """Its `__repr__` fails."""
+
+    def __repr__(self):
+        return self.message
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """It takes no attributes, so no notes."""
+
+    code: int
 
 
 def add(value):
@@ -725,3 +747,51 @@ def case_families_of_errors(env):
         issubclass(GraphRecursionError, RecursionError),
         issubclass(NodeCancelledError, asyncio.CancelledError),
     )
+
+
+def class_raised(call):
+    """Its name alone: the error may have no text."""
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return None
+
+
+def case_errors_that_have_no_text(env):
+    told = []
+    for number, error in enumerate((Textless(), Shapeless())):
+        config = {"configurable": {"thread_id": str(number)}}
+        graph = chain(env.saver(), ("a", add("a")), ("f", fails(error)))
+        outer = chain(None, ("in", chain(None, ("f", fails(error)))))
+        told += [
+            class_raised(lambda graph=graph, config=config: graph.invoke({"items": []}, config)),
+            [snapshot.next for snapshot in graph.get_state_history(config)],
+            class_raised(lambda outer=outer: outer.invoke({"items": []})),
+            class_raised(
+                lambda outer=outer: list(outer.stream({"items": []}, stream_mode="tasks"))
+            ),
+        ]
+    return told
+
+
+async def case_errors_that_have_no_text_async(env):
+    told = []
+    for error in (Textless(), Shapeless()):
+        try:
+            await chain(None, ("f", afails(error))).ainvoke({"items": []})
+        except Exception as raised:
+            told.append(type(raised).__name__)
+    return told
+
+
+def case_retried_errors_that_have_no_text(env):
+    policy = RetryPolicy(max_attempts=2, **FAST)
+    graph = chain(None, ("f", fails(Textless())), retry_policy=policy)
+    return class_raised(lambda: graph.invoke({"items": []}))
+
+
+def case_errors_that_take_no_note(env):
+    graph = chain(env.saver(), ("a", add("a")), ("f", fails(Frozen(1))))
+    error = env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    return error, graph.get_state(CONFIG).next

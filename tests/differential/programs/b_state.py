@@ -205,6 +205,19 @@ def case_get_state_of_an_unknown_checkpoint(env):
     return snapshot.values, snapshot.next, snapshot.metadata, snapshot.created_at, snapshot.tasks
 
 
+def case_run_at_an_unknown_checkpoint(env):
+    graph = line(env.saver())
+    graph.invoke({"items": ["i"]}, CONFIG)
+    unknown = {"thread_id": "1", "checkpoint_id": "1ef00000-0000-6000-8000-000000000000"}
+    config = {"configurable": unknown}
+    return (
+        env.error(lambda: graph.invoke(None, config)),
+        env.error(lambda: graph.invoke({"items": ["j"]}, config)),
+        env.error(lambda: graph.update_state(config, {"items": ["k"]})),
+        graph.get_state(CONFIG).values,
+    )
+
+
 def case_no_thread_id(env):
     graph = line(env.saver())
     return env.error(lambda: graph.invoke({"items": []}))

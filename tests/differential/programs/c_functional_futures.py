@@ -390,5 +390,40 @@ def case_context_variables_reach_tasks(env):
     return flow.invoke(1)
 
 
+def case_async_tasks_in_a_sync_run(env):
+    @task
+    async def one():
+        return 1
+
+    @entrypoint()
+    def flow(x):
+        return one().result()
+
+    async def alone(x):
+        return x
+
+    return env.error(lambda: flow.invoke(1)), env.error(lambda: entrypoint()(alone).invoke(1))
+
+
+def case_async_tasks_in_a_sync_node_of_an_async_run(env):
+    @task
+    async def one():
+        return 1
+
+    graph = StateGraph(State).add_node("a", lambda state: {"n": one().result()})
+    return asyncio.run(graph.add_edge(START, "a").compile().ainvoke({"n": 0}))
+
+
+def case_call_after_the_end_of_a_run(env):
+    contexts = []
+
+    @entrypoint()
+    def flow(x):
+        contexts.append(contextvars.copy_context())
+
+    flow.invoke(1)
+    return env.error(lambda: contexts[0].run(lambda: double(1).result()))
+
+
 def case_call_outside_of_a_run(env):
     return env.error(lambda: double(1))

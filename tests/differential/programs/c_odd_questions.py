@@ -1,5 +1,6 @@
 """Questions met less often: beside finished siblings, in path functions, many at once."""
 
+import asyncio
 import operator
 from typing import Annotated, TypedDict
 
@@ -274,6 +275,32 @@ def case_a_graph_that_asks_is_replaced_by_a_function_that_asks(env):
     built(inner.add_edge(START, "ask").compile()).invoke({}, CONFIG)
     now = built(lambda s: {"items": [interrupt("which way?")]})
     return values_of(now.invoke(Command(resume="yes"), CONFIG).items()), now.get_state(CONFIG).next
+
+
+def case_graphs_as_parallel_steps_that_ask(env):
+    inner = StateGraph(State).add_node("ask", lambda state: {"items": [interrupt(state["x"])]})
+    inner = inner.add_edge(START, "ask").compile()
+
+    def node(state):
+        results = inner.batch([{"items": [], "x": x} for x in range(3)])
+        return {"items": [result["items"] for result in results]}
+
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node")
+    graph = graph.compile(checkpointer=env.saver())
+    return [question.value for question in graph.invoke({"items": []}, CONFIG)["__interrupt__"]]
+
+
+async def case_tasks_of_asyncio_that_ask(env):
+    async def node(state):
+        async def ask(question):
+            return interrupt(question)
+
+        return {"items": await asyncio.gather(ask("a?"), ask("b?"))}
+
+    async with env.asaver() as saver:
+        builder = StateGraph(State).add_node("node", node).add_edge(START, "node")
+        asked = await builder.compile(checkpointer=saver).ainvoke({"items": []}, CONFIG)
+        return [question.value for question in asked["__interrupt__"]]
 
 
 def case_parallel_steps_that_ask(env):

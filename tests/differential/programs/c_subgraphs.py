@@ -331,6 +331,33 @@ def case_own_saver_of_a_subgraph(env):
     return [graph.invoke({"items": [n]}, CONFIG) for n in range(2)]
 
 
+async def case_a_graph_that_outlives_its_run(env):
+    ended, left = asyncio.Event(), []
+
+    async def wait(state):
+        await ended.wait()
+        return {"items": ["late"]}
+
+    def told(snapshot):
+        return snapshot.values, snapshot.next
+
+    inner = chain(("wait", wait), ("after", add("after")), checkpointer=True)
+
+    async def leave(state):
+        left.append(asyncio.create_task(inner.ainvoke({"items": []})))
+        await asyncio.sleep(0)
+
+    async with env.asaver() as saver:
+        graph = chain(("leave", leave), ("last", add("last")), checkpointer=saver)
+        first = await graph.ainvoke({"items": []}, CONFIG)
+        ended.set()
+        late = await left[0]
+        await graph.aupdate_state(CONFIG, {"items": ["by hand"]})
+        memory = {"configurable": {"thread_id": "1", "checkpoint_ns": "leave"}}
+        states = [await graph.aget_state(CONFIG), await graph.aget_state(memory)]
+        return first, late, [*map(told, states)]
+
+
 def case_memory_of_a_root_graph(env):
     graph = chain(("c", add("c")), checkpointer=True)
     return env.error(lambda: graph.invoke({"items": []}, CONFIG))

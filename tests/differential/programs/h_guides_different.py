@@ -82,6 +82,19 @@ def case_a_question_that_is_caught(env):
     return env.error(lambda: graph.invoke({"log": []}, THREAD))
 
 
+def case_a_question_of_a_graph_inside_that_is_caught(env):
+    inner = line(lambda state: {"log": [interrupt("sure?")]})
+
+    def node(state):
+        try:
+            return inner.invoke({"log": []})
+        except Exception as error:
+            return {"log": [type(error).__name__]}
+
+    graph = line(node, checkpointer=env.saver())
+    return env.error(lambda: graph.invoke({"log": []}, THREAD))
+
+
 def case_updates_after_an_update_in_the_name_of_a_node(env):
     graph = line(say("a"), say("b"), say("c"), checkpointer=env.saver())
     graph.invoke({"log": []}, THREAD, interrupt_after=["n0"])

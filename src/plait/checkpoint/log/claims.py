@@ -72,6 +72,7 @@ class Hold:
         "lease_seconds",
         "leaving",
         "looked",
+        "over",
         "parked",
         "policy",
         "refused",
@@ -107,6 +108,8 @@ class Hold:
         """Set by the driver while a stream waits for its consumer."""
         self.gone = _never
         """Set by a driver: whether what drives it has ended (its event loop was closed)."""
+        self.over = False
+        """Whether the claim was given back: the run has ended, whatever of it still goes on."""
         self.refused = False
         """Whether the claim was lost to another run; then nothing of this one is stored."""
         self.superseded = False
@@ -193,6 +196,10 @@ class Hold:
         self.superseded = self.refused = False
         if self._keep is not None:
             self._keep(self)
+
+    def give_back(self) -> None:
+        """The run has ended, and the storage knows."""
+        self.held, self.over = False, True
 
     def lost(self, root: LaneRow | None) -> ThreadBusyError:
         """The error of a commit that was refused because the fence moved on."""

@@ -13,6 +13,7 @@ from itertools import starmap
 from operator import attrgetter, is_
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
+from warnings import warn
 
 from ormsgpack import Fragment
 
@@ -59,7 +60,7 @@ from plait.checkpoint.log.versions import (
 from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, held_in
 from plait.constants import TASKS
-from plait.errors import UnregisteredTypeError
+from plait.errors import UnregisteredTypeError, UnstoredWarning
 
 Parts: TypeAlias = "list[tuple[str, Data]]"
 """What one task wrote, encoded: (channel, bytes or reference)."""
@@ -104,8 +105,8 @@ class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
     __slots__ = ("_appended", "_begins", "_coming", "_drain", "_hold", "_lane", "_lender",
-                 "_loaded", "_recorder", "_stored", "_tip", "_versions",
-                 "_written")  # fmt: skip
+                 "_loaded", "_recorder", "_stored", "_tip", "_told",
+                 "_versions", "_written")  # fmt: skip
 
     def __init__(
         self,
@@ -140,6 +141,8 @@ class LogSession(LogReading):
         """The beginning of the run, which is stored with what comes next."""
         self._lender = lender
         """The session of an outer namespace: the claim is its to give back."""
+        self._told = False
+        """Whether it was said that nothing is stored any more."""
 
     @property
     def parked(self) -> bool:
@@ -273,7 +276,7 @@ class LogSession(LogReading):
             return
         self._leave_lists()
         if hold.held and self._lender is None:
-            hold.held = False
+            hold.give_back()
             yield Transact(self.thread_id, "", fence=hold.fence, release=True)
 
     def _leave_lists(self) -> None:
@@ -288,6 +291,9 @@ class LogSession(LogReading):
     def send(self, batch: Transact, *, claim: bool = False, release: bool = False) -> Plan[None]:
         """Send a transaction under the claim, taking and giving it back as asked."""
         hold = self._hold
+        if self._outlives():
+            self._begins = None
+            return
         if self._begins is not None:
             begins, self._begins = self._begins, None
             if batch.ns == begins.ns:
@@ -313,16 +319,37 @@ class LogSession(LogReading):
             self._forget()
             raise
         if type(answer) is Refused:
+            if self._outlives():
+                return
             raise hold.lost(answer.root)
         self._loaded = None
         if release:
-            hold.held = False
+            hold.give_back()
         if batch.ns == self.ns:
             self._lane = answer.lane
             if batch.checkpoints:
                 self._stored = batch.checkpoints[-1][0]
             if ends:
                 self._leave_lists()
+
+    def _outlives(self) -> bool:
+        """Whether this is a graph inside a run that has ended: the claim was that of the run.
+
+        Nothing of it is stored any more. No later run would go on with its steps, and to claim the
+        thread for them would keep the next turn waiting.
+        """
+        if self._lender is None or not self._hold.over:
+            return False
+        if not self._told:
+            self._told = True
+            warn(
+                f"The graph at {self.ns!r} of thread {self.thread_id!r} has outlived the run that "
+                "called it; what it does from here on is not stored. Have the node wait for it, or "
+                "compile it with checkpointer=False.",
+                UnstoredWarning,
+                stacklevel=2,
+            )
+        return True
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -461,12 +488,14 @@ class LogSession(LogReading):
             raise
         if type(answer) is Refused:
             self._forget()
+            if self._outlives():
+                return
             raise self._hold.lost(answer.root)
         if append in self._coming:
             self._coming.remove(append)
         self._loaded = None
         if append.release:
-            self._hold.held = False
+            self._hold.give_back()
 
     def _make_appended(self) -> None:
         """Make the rows of what was only appended: they build on where the session stands."""

@@ -10,6 +10,7 @@ from ormsgpack import Ext
 
 from plait import errors
 from plait.checkpoint.serde.plain import EXCEPTION, Decoder, Pack, Unpack
+from plait.common.failures import said
 from plait.errors import StorageError
 
 _KNOWN: dict[str, type[BaseException]] = {
@@ -52,7 +53,7 @@ def encode_error(error: BaseException, pack: Pack) -> Ext:
         given = (*given, error.filename)  # OSError keeps it out of its args
     args = [_storable(arg, pack) for arg in given]
     kept = {key: _storable(value, pack) for key, value in attributes.items()}
-    return Ext(EXCEPTION, pack([name, args, _message(error), kept]))
+    return Ext(EXCEPTION, pack([name, args, said(error), kept]))
 
 
 def _storable(value: Any, pack: Pack) -> Any:
@@ -61,13 +62,6 @@ def _storable(value: Any, pack: Pack) -> Any:
     except StorageError:
         return repr(value)
     return value
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as broken:  # a user's __str__
-        return f"<str() of this {type(error).__name__} raised {type(broken).__name__}>"
 
 
 def error_decoder(registered: Callable[[str], type | None]) -> Decoder:
