@@ -23,6 +23,7 @@ from plait.haystack import (
     State,
     Tool,
     ToolInvoker,
+    Toolset,
     component,
     register,
 )
@@ -70,6 +71,44 @@ def test_a_function_gets_a_name_by_one_line():
         made.to_dict()
     register(nested, "tests.nested")
     assert Tool.from_dict(through_json(made.to_dict())).invoke(a=3) == 3
+
+
+def written_things():
+    generator = OpenAIChatGenerator(api_key=Secret.from_env_var("PATH"), tools=[add])
+    state = State({"n": {"type": list[int]}}, {"n": [1]})
+    agent = Agent(chat_generator=generator, tools=[add], state_schema={"n": {"type": int}})
+    return [agent, generator, ToolInvoker([add]), add, Toolset([add]), state, generator.api_key]
+
+
+@given(st.integers(0, 6), st.data())
+def test_damaged_data_gives_typed_errors(which, data):
+    """One entry, however deep, is something else or gone."""
+    thing = written_things()[which]
+    written = through_json(thing.to_dict())
+    inner = written
+    while isinstance(inner, (dict, list)) and inner:
+        keys = sorted(inner) if isinstance(inner, dict) else range(len(inner))
+        place, holder = data.draw(st.sampled_from(keys)), inner
+        inner = holder[place]
+        if data.draw(st.booleans()):
+            break
+    other = data.draw(st.sampled_from([None, 5, "x", [], {}, [None], {"type": "x"}, "os.system"]))
+    holder[place] = other
+    if isinstance(holder, dict) and data.draw(st.booleans()):
+        del holder[place]
+    raised = None
+    try:
+        type(thing).from_dict(written)
+    except Exception as error:
+        raised = error
+    assert raised is None or type(raised).__module__.startswith("plait."), repr(raised)
+
+
+@pytest.mark.parametrize("kind", [Agent, Tool, Toolset, State, ToolInvoker, ChatModelGenerator])
+def test_what_is_no_data_of_a_class_is_told_of_it(kind):
+    for data in ({"init_parameters": 5, "data": 5, "schema": 5}, {"init_parameters": {"zz": 1}}):
+        with pytest.raises(DeserializationError):
+            kind.from_dict({**data, "data": 5, "schema": 5})
 
 
 def test_a_class_of_components_must_be_one():

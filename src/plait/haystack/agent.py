@@ -19,6 +19,7 @@ from plait.haystack.components import (
     default_to_dict,
     deserialize_chatgenerator_inplace,
 )
+from plait.haystack.errors import reading
 from plait.haystack.generators import ChatModelGenerator, as_generator
 from plait.haystack.guests import own, own_messages, own_tools, worker_of
 from plait.haystack.invoker import ToolInvoker, refuse_policies
@@ -373,13 +374,14 @@ class Agent(HaystackComponent):
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(data.get("init_parameters", {}))
-        deserialize_chatgenerator_inplace(init)
-        deserialize_tools_or_toolset_inplace(init)
-        init["state_schema"] = read_schema(init.get("state_schema") or {})
-        if init.get("streaming_callback") is not None:
-            init["streaming_callback"] = lookup_function(init["streaming_callback"])
-        return cls(**{**init, **kwargs})
+        with reading(cls):
+            init = dict(data.get("init_parameters", {}))
+            deserialize_chatgenerator_inplace(init)
+            deserialize_tools_or_toolset_inplace(init)
+            init["state_schema"] = read_schema(init.get("state_schema") or {})
+            if init.get("streaming_callback") is not None:
+                init["streaming_callback"] = lookup_function(init["streaming_callback"])
+            return cls(**{**init, **kwargs})
 
 
 def _goes_on(messages: Any) -> bool:

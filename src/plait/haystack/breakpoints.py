@@ -256,14 +256,14 @@ class PipelineSnapshot:
 
 @contextmanager
 def _complete(what: str) -> Generator[None]:
-    """Turn a missing key into an error that says of what.
+    """Turn a missing or damaged entry into an error that says of what.
 
     Raises:
-        PipelineInvalidPipelineSnapshotError: A key is missing.
+        PipelineInvalidPipelineSnapshotError: Something is missing or damaged.
     """
     try:
         yield
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PipelineInvalidPipelineSnapshotError(
             f"The data is not that of {what}: {error!r}"
         ) from error

@@ -15,7 +15,7 @@ from pydantic.errors import PydanticUserError
 from plait.common.reflection import signature
 from plait.errors import ToolDefinitionError
 from plait.haystack.components import component_from_dict, component_to_dict, inputs_of
-from plait.haystack.errors import SchemaGenerationError
+from plait.haystack.errors import SchemaGenerationError, reading
 from plait.haystack.registry import name_of
 from plait.haystack.sockets import HaystackComponent
 from plait.haystack.tools import Tool, read_outputs, write_outputs
@@ -151,9 +151,10 @@ class ComponentTool(Tool):
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = read_outputs(data)
-        init["component"] = component_from_dict(init.get("component"))
-        return cls(**init)
+        with reading(cls):
+            init = read_outputs(data)
+            init["component"] = component_from_dict(init.get("component"))
+            return cls(**init)
 
 
 def _documented(function: Any) -> tuple[str, dict[str, str]]:

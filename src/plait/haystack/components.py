@@ -7,7 +7,12 @@ from inspect import Parameter
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints, overload
 
 from plait.common.reflection import signature
-from plait.haystack.errors import ComponentError, DeserializationError, SerializationError
+from plait.haystack.errors import (
+    ComponentError,
+    DeserializationError,
+    SerializationError,
+    reading,
+)
 from plait.haystack.registry import is_name_of, lookup_class, name_of, remember
 
 C = TypeVar("C", bound=type)
@@ -144,7 +149,8 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
         raise DeserializationError(f"A serialized {cls.__name__} needs a 'type'.")
     if not is_name_of(data["type"], cls):
         raise DeserializationError(f"The data is of a {data['type']}, not of a {cls.__name__}.")
-    return cls(**data.get("init_parameters", {}))
+    with reading(cls):
+        return cls(**data.get("init_parameters", {}))
 
 
 def component_to_dict(obj: Any, name: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plait.errors import GraphError, InvalidInputError, RunError, StorageError, ToolDefinitionError
@@ -24,6 +26,31 @@ class SerializationError(GraphError):
 
 class DeserializationError(StorageError):
     """Plain data is damaged, or names something that the registry does not know."""
+
+
+_UNTOLD = frozenset({AttributeError, KeyError, TypeError, ValueError})
+"""What Python raises of data that is not what it should be; ours are of other classes."""
+
+
+@contextmanager
+def reading(kind: type) -> Generator[None]:
+    """Read an object of a class from plain data; say so if the data does not fit.
+
+    Raises:
+        DeserializationError: It does not.
+
+    >>> with reading(dict):
+    ...     {}["a"]
+    Traceback (most recent call last):
+    plait.haystack.errors.DeserializationError: The data is not that of dict: KeyError('a')
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error) not in _UNTOLD:
+            raise
+        text = f"The data is not that of {kind.__name__}: {error!r:.300}"
+        raise DeserializationError(text) from error
 
 
 class PipelineInvalidPipelineSnapshotError(StorageError):
@@ -187,4 +214,5 @@ __all__ = [
     "ToolInvokerError",
     "ToolNotFoundException",
     "ToolOutputMergeError",
+    "reading",
 ]

@@ -21,7 +21,12 @@ from plait.chat_models.wire import standard_blocks
 from plait.common.reflection import signature
 from plait.errors import InvalidInputError, InvalidValueError
 from plait.haystack.components import default_to_dict
-from plait.haystack.errors import ComponentError, NoGeneratorError, SerializationError
+from plait.haystack.errors import (
+    ComponentError,
+    NoGeneratorError,
+    SerializationError,
+    reading,
+)
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
@@ -196,11 +201,12 @@ class ChatModelGenerator:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(data.get("init_parameters", {}))
-        deserialize_tools_or_toolset_inplace(init)
-        if init.get("streaming_callback") is not None:
-            init["streaming_callback"] = lookup_function(init["streaming_callback"])
-        return cls(**init)
+        with reading(cls):
+            init = dict(data.get("init_parameters", {}))
+            deserialize_tools_or_toolset_inplace(init)
+            if init.get("streaming_callback") is not None:
+                init["streaming_callback"] = lookup_function(init["streaming_callback"])
+            return cls(**init)
 
 
 def _check_one(asked: Mapping[str, Any]) -> None:

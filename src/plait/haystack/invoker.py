@@ -26,6 +26,7 @@ from plait.haystack.errors import (
     ToolInvocationError,
     ToolNotFoundException,
     ToolOutputMergeError,
+    reading,
 )
 from plait.haystack.messages import ChatMessage, ToolCall
 from plait.haystack.registry import lookup_function, name_of, remember
@@ -402,11 +403,12 @@ class ToolInvoker:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(data.get("init_parameters", {}))
-        deserialize_tools_or_toolset_inplace(init)
-        if init.get("streaming_callback") is not None:
-            init["streaming_callback"] = lookup_function(init["streaming_callback"])
-        return cls(**init)
+        with reading(cls):
+            init = dict(data.get("init_parameters", {}))
+            deserialize_tools_or_toolset_inplace(init)
+            if init.get("streaming_callback") is not None:
+                init["streaming_callback"] = lookup_function(init["streaming_callback"])
+            return cls(**init)
 
 
 def refuse_policies(policies: Any) -> None:

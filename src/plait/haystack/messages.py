@@ -425,7 +425,10 @@ def _part_from_dict(part: Any) -> Any:
         if key == "text":
             return TextContent(value)
         if key in _PARTS:
-            return _PARTS[key].from_dict(value)
+            try:
+                return _PARTS[key].from_dict(value)
+            except (AttributeError, KeyError, TypeError) as error:
+                raise InvalidValueError(f"Damaged {key} of a message: {error!r:.200}") from error
     raise InvalidValueError(
         f"Unknown part of a message: {part!r:.200}. It is one of {', '.join(_PARTS)}."
     )

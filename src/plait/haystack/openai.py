@@ -11,6 +11,7 @@ from plait.chat_models.openai import ChatOpenAI
 from plait.chat_models.openai.model import schema_form
 from plait.errors import NotSupportedError
 from plait.haystack.components import default_to_dict
+from plait.haystack.errors import reading
 from plait.haystack.generators import ChatModelGenerator, reply_of
 from plait.haystack.messages import ChatMessage
 from plait.haystack.registry import name_of
@@ -182,8 +183,9 @@ class OpenAIChatGenerator(ChatModelGenerator):
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(data.get("init_parameters", {}))
-        deserialize_secrets_inplace(init, ["api_key"])
+        with reading(cls):
+            init = dict(data.get("init_parameters", {}))
+            deserialize_secrets_inplace(init, ["api_key"])
         return super().from_dict({**data, "init_parameters": init})
 
 

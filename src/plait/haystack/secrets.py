@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, cast
 
 from plait.errors import ConfigError
-from plait.haystack.errors import DeserializationError
+from plait.haystack.errors import DeserializationError, reading
 
 
 class SecretType(Enum):
@@ -103,7 +103,8 @@ class Secret:
         """
         if data.get("type") != "env_var":
             raise DeserializationError(f"Unknown kind of secret: {data.get('type')!r}")
-        return cls(tuple(data["env_vars"]), data.get("strict", True))
+        with reading(cls):
+            return cls(tuple(data["env_vars"]), data.get("strict", True))
 
 
 def deserialize_secrets_inplace(

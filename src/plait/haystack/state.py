@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, TypeVar, cast
 
 from plait.errors import InvalidValueError, nearest
+from plait.haystack.errors import reading
 from plait.haystack.messages import ChatMessage
 from plait.haystack.registry import lookup_function, name_of, remember
 from plait.haystack.type_names import (
@@ -136,7 +137,8 @@ class State:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        return cls(read_schema(data.get("schema", {})), read_value(data.get("data", {})))
+        with reading(cls):
+            return cls(read_schema(data.get("schema", {})), read_value(data.get("data", {})))
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from plait.common.reflection import signature
 from plait.errors import GraphBubbleUp, ToolDefinitionError
-from plait.haystack.errors import DeserializationError, ToolInvocationError
+from plait.haystack.errors import DeserializationError, ToolInvocationError, reading
 from plait.haystack.registry import lookup_class, lookup_function, name_of, remember
 from plait.haystack.schema_check import wrong_in_schema
 
@@ -126,9 +126,10 @@ class Tool:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = read_outputs(data)
-        init["function"] = lookup_function(init.get("function"))
-        return cls(**init)
+        with reading(cls):
+            init = read_outputs(data)
+            init["function"] = lookup_function(init.get("function"))
+            return cls(**init)
 
 
 @lru_cache(maxsize=1024)
@@ -270,7 +271,8 @@ class Toolset:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        return cls([read_one(tool) for tool in _inner(data, "toolset").get("tools", ())])
+        with reading(cls):
+            return cls([read_one(tool) for tool in _inner(data, "toolset").get("tools", ())])
 
 
 ToolsType: TypeAlias = Sequence[Tool | Toolset] | Toolset
