@@ -113,6 +113,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_questions::a_path_function_of_the_start_that_asks": "Questions of path functions",
     "c_odd_questions::a_path_function_that_asks": "Questions of path functions",
     "c_odd_questions::dicts_as_answers": "Dicts as answers",
+    "c_odd_questions::a_question_under_retries": "Questions under retries and fallbacks",
+    "c_odd_questions::a_question_under_fallbacks": "Questions under retries and fallbacks",
     "c_odd_questions::graphs_as_parallel_steps_that_ask": "Questions of parallel steps",
     "c_odd_questions::tasks_of_asyncio_that_ask": "Questions of parallel steps",
     "c_odd_questions::parallel_steps_that_ask": "Questions of parallel steps",

@@ -14,7 +14,7 @@ from plait.engine.likeness import likeness
 from plait.engine.loop import Loop
 from plait.engine.plan import Awaited, Writes
 from plait.engine.questions import Pending
-from plait.engine.report import config_of
+from plait.engine.report import config_of, is_outcome
 from plait.engine.restore import adopt, input_writes, unknown_checkpoint
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task, order_of
@@ -255,7 +255,11 @@ class _Update:
         if pending.questions:
             places = {task.id: task.order for task in self.loop.prepare(known_only=True)}
             callers = {id: call[0] for id, channel, call in stored.writes if channel == CALL}
+            # The answers to a graph inside are on record around it: who has ended was answered.
+            ended = {id for id, channel, _ in stored.writes if is_outcome([(channel, None)])}
             for qid in pending.questions:
+                if not ended.isdisjoint(pending.tasks_of[qid]):
+                    continue
                 for task_id in pending.tasks_of[qid]:
                     while task_id in callers:
                         task_id = callers[task_id]

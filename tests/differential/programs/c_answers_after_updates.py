@@ -113,3 +113,16 @@ async def case_async(env):
         await graph.ainvoke({"log": []}, THREAD)
         await graph.aupdate_state(THREAD, {"n": 1})
         return await graph.ainvoke(Command(resume="yes"), THREAD)
+
+
+def case_an_update_inside_for_a_node_that_was_answered(env):
+    inner = StateGraph(State, output_schema=Out).add_node("a", ask).add_node("b", ask_twice)
+    inner.add_edge(START, "a").add_edge(START, "b").add_edge("a", "a")
+    graph = line(inner.compile(), checkpointer=env.saver())
+    asked = graph.invoke({"log": []}, THREAD)["__interrupt__"]
+    graph.invoke(Command(resume={question.id: "yes" for question in asked}), THREAD)
+    inside = graph.get_state(THREAD, subgraphs=True).tasks[0].state
+    graph.update_state(inside.config, {"log": ["by hand"]}, as_node="a")
+    asked_again = graph.invoke(None, THREAD)["__interrupt__"]
+    state = graph.get_state(THREAD, subgraphs=True).tasks[0].state
+    return [question.value for question in asked_again], state.values, state.next

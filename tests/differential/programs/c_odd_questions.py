@@ -4,7 +4,7 @@ import asyncio
 import operator
 from typing import Annotated, TypedDict
 
-from langchain_core.runnables import RunnableParallel
+from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langgraph.cache.memory import InMemoryCache
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
@@ -275,6 +275,32 @@ def case_a_graph_that_asks_is_replaced_by_a_function_that_asks(env):
     built(inner.add_edge(START, "ask").compile()).invoke({}, CONFIG)
     now = built(lambda s: {"items": [interrupt("which way?")]})
     return values_of(now.invoke(Command(resume="yes"), CONFIG).items()), now.get_state(CONFIG).next
+
+
+def case_a_question_under_retries(env):
+    calls = []
+
+    def asks(state):
+        calls.append(1)
+        return {"items": [interrupt("sure?")]}
+
+    retried = RunnableLambda(asks).with_retry(stop_after_attempt=3, wait_exponential_jitter=False)
+    graph = StateGraph(State).add_node("node", retried).add_edge(START, "node")
+    graph = graph.compile(checkpointer=env.saver())
+    asked = graph.invoke({"items": []}, CONFIG)["__interrupt__"]
+    values = [question.value for question in asked]
+    return values, graph.invoke(Command(resume="yes"), CONFIG), len(calls)
+
+
+def case_a_question_under_fallbacks(env):
+    asks = RunnableLambda(lambda state: {"items": [interrupt("sure?")]})
+    either = asks.with_fallbacks([RunnableLambda(lambda state: {"items": ["fallback"]})])
+    graph = StateGraph(State).add_node("node", either).add_edge(START, "node")
+    graph = graph.compile(checkpointer=env.saver())
+    return [
+        env.error(lambda: graph.invoke({"items": []}, CONFIG)),
+        env.error(lambda: graph.invoke(Command(resume="yes"), CONFIG)),
+    ]
 
 
 def case_graphs_as_parallel_steps_that_ask(env):
