@@ -71,8 +71,8 @@ def human_in_the_loop(func: Any = None, *, handler: Handler | None = None) -> An
     _check_handler(handler)
     if handler is not None and is_async(handler):
         raise ToolDefinitionError(
-            f"Handler {handler!r} of human_in_the_loop is async, so nothing would await it. Use "
-            "human_in_the_loop_async, or write it without async."
+            f"Handler {getattr(handler, '__name__', handler)!r} of human_in_the_loop is async, so "
+            "nothing would await it. Use human_in_the_loop_async, or write it without async."
         )
 
     def review(value: Any) -> BaseTool:
