@@ -1,5 +1,6 @@
 """Tools that ask before they run: what runs, how often, and what the question leaves out."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import pytest
@@ -230,5 +231,16 @@ def test_an_async_handler_of_a_sync_tool_is_refused_where_it_is_declared():
     async def handler(params):
         return interrupt("ok?")
 
-    with pytest.raises(ToolDefinitionError, match="human_in_the_loop_async"):
-        human_in_the_loop(handler=handler)
+    class Handler:
+        async def __call__(self, params):
+            return interrupt("ok?")
+
+    for one in (handler, partial(handler), Handler()):
+        with pytest.raises(ToolDefinitionError, match="human_in_the_loop_async"):
+            human_in_the_loop(handler=one)
+
+
+@pytest.mark.parametrize("decorate", [human_in_the_loop, human_in_the_loop_async])
+def test_a_handler_that_is_no_function_is_refused_where_it_is_declared(decorate):
+    with pytest.raises(ToolDefinitionError, match="InterruptParams"):
+        decorate(handler="ask")

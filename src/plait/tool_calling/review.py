@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, cast, overload
 from typing_extensions import TypedDict
 
 from plait.errors import InvalidDecisionError, ToolDefinitionError
+from plait.runnables.calling import is_async
 from plait.scope import current_tool_call
 from plait.tool_calling.approval import Approval, as_mapping, plain, read_decision
 from plait.tool_calling.asking import ask, bound
@@ -58,7 +59,7 @@ def human_in_the_loop(func: Any = None, *, handler: Handler | None = None) -> An
         A tool with the same name, description and arguments; without `func`, a decorator.
 
     Raises:
-        ToolDefinitionError: `func` cannot be a tool, or the handler is async.
+        ToolDefinitionError: `func` cannot be a tool, or the handler is async or no function.
 
     >>> @human_in_the_loop
     ... def refund(order: int, euro: float) -> str:
@@ -67,10 +68,11 @@ def human_in_the_loop(func: Any = None, *, handler: Handler | None = None) -> An
     >>> refund.name, refund.description, sorted(refund.args)
     ('refund', 'Pay money back.', ['euro', 'order'])
     """
-    if inspect.iscoroutinefunction(handler):
+    _check_handler(handler)
+    if handler is not None and is_async(handler):
         raise ToolDefinitionError(
-            f"Handler {handler.__name__!r} of human_in_the_loop is async, so nothing would await "
-            "it. Use human_in_the_loop_async, or write it without async."
+            f"Handler {getattr(handler, '__name__', handler)!r} of human_in_the_loop is async, so "
+            "nothing would await it. Use human_in_the_loop_async, or write it without async."
         )
 
     def review(value: Any) -> BaseTool:
@@ -109,7 +111,7 @@ def human_in_the_loop_async(func: Any = None, *, handler: Handler | None = None)
         A tool; without `func`, a decorator.
 
     Raises:
-        ToolDefinitionError: `func` cannot be a tool.
+        ToolDefinitionError: `func` cannot be a tool, or the handler is no function.
 
     >>> @human_in_the_loop_async
     ... async def refund(order: int, euro: float) -> str:
@@ -118,6 +120,8 @@ def human_in_the_loop_async(func: Any = None, *, handler: Handler | None = None)
     >>> refund.name
     'refund'
     """
+
+    _check_handler(handler)
 
     def review(value: Any) -> BaseTool:
         inner = Behind(value)
@@ -137,6 +141,13 @@ def human_in_the_loop_async(func: Any = None, *, handler: Handler | None = None)
         return inner.tool_like(coroutine=reviewed)
 
     return review if func is None else review(func)
+
+
+def _check_handler(handler: Any) -> None:
+    if handler is not None and not callable(handler):
+        raise ToolDefinitionError(
+            f"handler={handler!r}: give a function of InterruptParams that asks by interrupt()."
+        )
 
 
 def _params(inner: Behind, kwargs: Mapping[str, Any]) -> InterruptParams:
