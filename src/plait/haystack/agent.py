@@ -26,7 +26,7 @@ from plait.haystack.invoker import ToolInvoker, refuse_policies
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
 from plait.haystack.open_calls import interrupted_answers
-from plait.haystack.registry import lookup_function, name_of, remember
+from plait.haystack.registry import name_of, remember
 from plait.haystack.snapshots import restore
 from plait.haystack.sockets import HaystackComponent, in_kind, refuse_pipeline_breakpoint
 from plait.haystack.state import check_schema, complete_schema, read_schema, write_schema
@@ -36,8 +36,8 @@ from plait.haystack.tools import (
     Toolset,
     ToolsType,
     check_names,
-    deserialize_tools_or_toolset_inplace,
     flatten_tools_or_toolsets,
+    read_parameters,
     serialize_tools_or_toolset,
     warm_up_tools,
 )
@@ -375,12 +375,9 @@ class Agent(HaystackComponent):
             DeserializationError: It is damaged, or names something that is not registered.
         """
         with reading(cls):
-            init = dict(data.get("init_parameters", {}))
+            init = read_parameters(data)
             deserialize_chatgenerator_inplace(init)
-            deserialize_tools_or_toolset_inplace(init)
             init["state_schema"] = read_schema(init.get("state_schema") or {})
-            if init.get("streaming_callback") is not None:
-                init["streaming_callback"] = lookup_function(init["streaming_callback"])
             return cls(**{**init, **kwargs})
 
 

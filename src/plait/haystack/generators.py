@@ -30,7 +30,7 @@ from plait.haystack.errors import (
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
-from plait.haystack.registry import lookup_function, name_of, remember
+from plait.haystack.registry import name_of, remember
 from plait.haystack.streaming import (
     ComponentInfo,
     StreamingCallbackT,
@@ -41,8 +41,8 @@ from plait.haystack.streaming import (
 from plait.haystack.tools import (
     ToolsType,
     check_names,
-    deserialize_tools_or_toolset_inplace,
     flatten_tools_or_toolsets,
+    read_parameters,
     serialize_tools_or_toolset,
 )
 from plait.runnables.config import run_in_executor
@@ -202,11 +202,7 @@ class ChatModelGenerator:
             DeserializationError: It is damaged, or names something that is not registered.
         """
         with reading(cls):
-            init = dict(data.get("init_parameters", {}))
-            deserialize_tools_or_toolset_inplace(init)
-            if init.get("streaming_callback") is not None:
-                init["streaming_callback"] = lookup_function(init["streaming_callback"])
-            return cls(**init)
+            return cls(**read_parameters(data))
 
 
 def _check_one(asked: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ from plait.haystack.errors import (
     reading,
 )
 from plait.haystack.messages import ChatMessage, ToolCall
-from plait.haystack.registry import lookup_function, name_of, remember
+from plait.haystack.registry import name_of, remember
 from plait.haystack.state import State
 from plait.haystack.streaming import (
     StreamingCallbackT,
@@ -40,8 +40,8 @@ from plait.haystack.tools import (
     Tool,
     ToolsType,
     check_names,
-    deserialize_tools_or_toolset_inplace,
     flatten_tools_or_toolsets,
+    read_parameters,
     serialize_tools_or_toolset,
     warm_up_tools,
 )
@@ -404,11 +404,7 @@ class ToolInvoker:
             DeserializationError: It is damaged, or names something that is not registered.
         """
         with reading(cls):
-            init = dict(data.get("init_parameters", {}))
-            deserialize_tools_or_toolset_inplace(init)
-            if init.get("streaming_callback") is not None:
-                init["streaming_callback"] = lookup_function(init["streaming_callback"])
-            return cls(**init)
+            return cls(**read_parameters(data))
 
 
 def refuse_policies(policies: Any) -> None:

@@ -360,6 +360,19 @@ def deserialize_tools_or_toolset_inplace(data: dict[str, Any], key: str = "tools
         data[key] = read_tools(data[key])
 
 
+def read_parameters(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a component is made with again, where that may be tools and a streaming callback.
+
+    Raises:
+        DeserializationError: The data is damaged, or names something that is not registered.
+    """
+    init = dict(data.get("init_parameters", {}))
+    deserialize_tools_or_toolset_inplace(init)
+    if init.get("streaming_callback") is not None:
+        init["streaming_callback"] = lookup_function(init["streaming_callback"])
+    return init
+
+
 def read_one(data: Any) -> Any:
     """One tool or toolset of plain data.
 
