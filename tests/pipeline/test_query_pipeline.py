@@ -699,3 +699,6 @@ def test_a_chain_goes_on_from_modules_that_are_there():
     assert pipeline.run(" abc ") == 3
     with pytest.raises(UnknownNodeError, match="there is no module 'nowhere'"):
         pipeline.add_chain(["nowhere", len])
+    with pytest.raises(UnknownNodeError, match="there is no module 'strop'"):
+        pipeline.add_chain(["strop"])
+    assert list(pipeline.modules) == ["strip", "upper", "len"]

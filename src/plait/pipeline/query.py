@@ -200,11 +200,13 @@ class QueryPipeline(Runnable[Any, Any]):
         """Add modules that follow one another; names of modules that are there stand for them.
 
         Raises:
+            UnknownNodeError: there is no module of such a name.
             InvalidGraphError: a module has not exactly one required input, or not one output.
         """
         names: list[str] = []
         for place in chain:
             if isinstance(place, str):
+                self._wiring.refuse_unknown(place, "A chain")
                 names.append(place)
             else:
                 names.append(self._name_of(place))

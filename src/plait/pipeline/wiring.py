@@ -98,11 +98,7 @@ class Wiring:
         if not isinstance(cast("Any", link), Link):
             raise InvalidGraphError(f"A link is a Link(src, dest, ...), not {link!r:.100}.")
         for name in (link.src, link.dest):
-            if name not in self.modules:
-                raise UnknownNodeError(
-                    f"{link}: there is no module {name!r}. {nearest(name, self.modules)} Add "
-                    "modules before links: add_modules({name: module})."
-                )
+            self.refuse_unknown(name, str(link))
         for function in (link.condition_fn, link.input_fn):
             if function is not None and not callable(function):
                 raise InvalidGraphError(
@@ -121,6 +117,18 @@ class Wiring:
             self.links.append(link)
         else:
             self.links[self.links.index(rival)] = link
+
+    def refuse_unknown(self, name: str, where: str) -> None:
+        """See that there is such a module.
+
+        Raises:
+            UnknownNodeError: there is not.
+        """
+        if name not in self.modules:
+            raise UnknownNodeError(
+                f"{where}: there is no module {name!r}. {nearest(name, self.modules)} Add "
+                "modules before links: add_modules({name: module})."
+            )
 
     def _refuse_second(self, link: Link, rival: Link) -> None:
         """See that of two links into one input conditions decide which counts."""
