@@ -190,7 +190,9 @@ def _bubble(run: Run) -> None:
     outcome: Outcome = run.driver.outcome
     if run.parent is None:
         return
-    run.parent.task.note_inside(run.ns_path, outcome.interrupts)
+    task = run.parent.task
+    if outcome.interrupts or task.questions is not None:  # else its namespace would be made for it
+        task.note_inside(run.ns_path, outcome.interrupts)
     if outcome.interrupts or outcome.stopped:
         raise GraphInterrupt(outcome.interrupts)
 

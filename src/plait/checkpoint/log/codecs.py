@@ -109,7 +109,9 @@ def _is_changed(serde: SerializerProtocol) -> bool:
     its methods replaced): a class that adds encryption, say, is to be called for every value."""
     for base in (JsonPlusSerializer, EncryptedSerializer):
         if isinstance(serde, base):
-            methods = (serde.dumps_typed, serde.loads_typed)
-            plain = (base.dumps_typed, base.loads_typed)
-            return tuple(getattr(method, "__func__", None) for method in methods) != plain
+            dumps, loads = serde.dumps_typed, serde.loads_typed
+            return (
+                getattr(dumps, "__func__", None) is not base.dumps_typed
+                or getattr(loads, "__func__", None) is not base.loads_typed
+            )
     return False
