@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plait.engine.spec import RunSpec
     from plait.engine.state import State
     from plait.errors import NodeError
-    from plait.types import Interrupt, TimeoutPolicy
+    from plait.types import TimeoutPolicy
 
 _NO_WRITES: Writes = []
 
@@ -244,13 +244,6 @@ class Task:
     @property
     def is_push(self) -> bool:
         return self.path[0] is PUSH
-
-    def note_inside(self, ns: str, asked: tuple[Interrupt, ...]) -> None:
-        """A graph that the task has called stands where it asks this, or has ended."""
-        if asked:
-            self.asked().inside[ns] = asked
-        elif self.questions is not None:
-            self.questions.inside.pop(ns, None)
 
     def asked(self) -> Questions:
         """The task's questions (made when the first one is asked)."""

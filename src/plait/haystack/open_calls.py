@@ -57,4 +57,4 @@ def _interrupted(call: ToolCall) -> ChatMessage:
     return ChatMessage.from_tool(told, call, error=True)
 
 
-__all__ = ["interrupted_answers"]
+__all__ = ["closed", "interrupted_answers"]

@@ -191,8 +191,10 @@ def _bubble(run: Run) -> None:
     if run.parent is None:
         return
     task = run.parent.task
-    if outcome.interrupts or task.questions is not None:  # else its namespace would be made for it
-        task.note_inside(run.ns_path, outcome.interrupts)
+    if outcome.interrupts:
+        task.asked().inside[run.ns_path] = outcome.interrupts
+    elif task.questions is not None and task.questions.inside:  # else no namespace is made
+        task.questions.inside.pop(run.ns_path, None)
     if outcome.interrupts or outcome.stopped:
         raise GraphInterrupt(outcome.interrupts)
 

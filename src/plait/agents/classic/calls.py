@@ -12,17 +12,10 @@ RUN_KEY = "__run"
 """Under which an output says which run gave it."""
 
 
-def new_run(include_run_info: bool = False, **config: Any) -> tuple[RunnableConfig, dict[str, Any]]:
-    """The config of a new run, and what its output has besides.
-
-    Args:
-        include_run_info: The output says which run gave it.
-        config: What more the config has; None is nothing.
-    """
-    run_id = uuid4()
-    more = {RUN_KEY: RunInfo(run_id=run_id)} if include_run_info else {}
+def new_run(**config: Any) -> RunnableConfig:
+    """The config of a new run, which has its id. None is nothing."""
     given: Any = {key: value for key, value in config.items() if value is not None}
-    return {**given, "run_id": run_id}, more
+    return {**given, "run_id": uuid4()}
 
 
 def told_run(
@@ -71,7 +64,7 @@ class OlderCalls:
             run_name: What the run is called.
             include_run_info: The output has `__run` too, with the id of the run.
         """
-        config, _ = new_run(callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name)
+        config = new_run(callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name)
         return self.invoke(
             inputs,
             config,
@@ -91,7 +84,7 @@ class OlderCalls:
         include_run_info: bool = False,
     ) -> dict[str, Any]:
         """The async twin of a call."""
-        config, _ = new_run(callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name)
+        config = new_run(callbacks=callbacks, tags=tags, metadata=metadata, run_name=run_name)
         return await self.ainvoke(
             inputs,
             config,

@@ -304,7 +304,8 @@ class AgentExecutor(OlderCalls, AnnotatedFields, Runnable[Any, dict[str, Any]]):
         """
 
         def config() -> tuple[RunnableConfig, dict[str, Any]]:
-            return new_run(include_run_info, callbacks=callbacks)
+            given = new_run(callbacks=callbacks)
+            return given, told_run(given, include_run_info)[1]
 
         return StepIterator(self, inputs, config)
 
