@@ -397,6 +397,7 @@ __all__ = [
     "flatten_tools_or_toolsets",
     "read_one",
     "read_outputs",
+    "read_parameters",
     "read_tools",
     "serialize_tools_or_toolset",
     "warm_up_tools",
