@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import subprocess
 import sys
+from array import array
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+import numpy as np
 import pytest
 
 from plait.checkpoint.sqlite import SqliteSaver
@@ -161,3 +164,62 @@ def test_nested_value_mutated_in_place_and_returned_is_stored(
     if durability != "exit":
         assert stored[1]["data"] == {"a": {"b": [1, 2]}}
         assert stored[2]["data"] == {"a": {"b": [1]}}
+
+
+def turn(values: Any) -> None:
+    values.shape = (2, 3)
+
+
+def read_as_integers(values: Any) -> None:
+    values.dtype = np.dtype("int64")
+
+
+SAME_BYTES: dict[str, Any] = {
+    "shape": (np.arange(6.0), lambda values: values.reshape(2, 3)),
+    "type": (np.zeros(4), lambda values: values.astype("int64")),
+    "scalar": (np.float64(0), lambda value: np.int64(value)),
+    "in a dict": ({"of": np.arange(6.0)}, lambda item: {"of": item["of"].reshape(3, 2)}),
+    "in a tuple": ((1, np.zeros(4)), lambda item: (1, item[1].astype("int64"))),
+    "bytes": ((1, b"ab"), lambda item: (1, bytearray(item[1]))),
+    "array": (array("i", [0]), lambda values: array("f", values)),
+    "shape, in place": (np.arange(6.0), turn),
+    "type, in place": (np.arange(6.0), read_as_integers),
+}
+"""What a list or dict holds, and what makes of it something else that looks the same in memory."""
+
+
+def shown(value: Any) -> str:
+    """A value with its types."""
+    if isinstance(value, dict | tuple):
+        parts = value.values() if isinstance(value, dict) else value
+        return f"{type(value).__name__}({', '.join(map(shown, parts))})"
+    return f"{value!r} {getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}"
+
+
+@pytest.mark.parametrize("change", SAME_BYTES)
+@pytest.mark.parametrize("more", [0, 40])
+def test_arrays_of_another_type_or_shape_are_stored_where_their_bytes_are_the_same(
+    tmp_path: Path, change: str, more: int
+) -> None:
+    first, make = SAME_BYTES[change]
+
+    def work(state: Any) -> Any:
+        items, data = state["items"], state["data"]
+        at, key = make(items[0]), make(data["k"])
+        if "in place" not in change:
+            items, data = [at, *items[1:]], {**data, "k": key}
+        return {"items": items, "data": data}
+
+    given = {
+        "items": [first, *range(more)],
+        "data": {"k": first} | {str(n): n for n in range(more)},
+    }
+    given = copy.deepcopy(given)
+    path = tmp_path / "log.db"
+    result = run(path, "sync", "sync", given, work)
+    with SqliteSaver(path) as saver:
+        stored = saver.get_tuple(CONFIG).checkpoint["channel_values"]
+    for values in (result, stored):
+        assert len(values["items"]) == len(values["data"]) == more + 1
+    assert shown(stored["items"][0]) == shown(result["items"][0]) != shown(first)
+    assert shown(stored["data"]["k"]) == shown(result["data"]["k"]) != shown(first)

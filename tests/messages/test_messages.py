@@ -3,10 +3,13 @@
 import copy
 import json
 import pickle
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from itertools import count, pairwise
 from random import Random
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +38,7 @@ from plait.messages import (
 from plait.messages.tokens import count_tokens_approximately
 
 CALL = {"name": "f", "args": {"a": [1]}, "id": "1"}
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class Scored(AIMessage):
@@ -110,6 +114,25 @@ def test_stamp_stays_while_the_message_is_only_read(message: BaseMessage) -> Non
     assert message.text == message.text
     assert message.additional_kwargs is message.additional_kwargs
     assert message.__plait_stamp__() == before
+
+
+EQUAL_BUT_OTHER: dict[str, tuple[Any, Any]] = {
+    "decimals": (Decimal("1.0"), Decimal("1.00")),
+    "zones": (NOON, NOON.astimezone(timezone(timedelta(hours=1)))),
+    "buffers": (b"ab", bytearray(b"ab")),
+    "shapes": (np.zeros(4), np.zeros((2, 2))),
+    "types": (np.zeros(4), np.zeros(4, "int64")),
+}
+
+
+@pytest.mark.parametrize("kind", EQUAL_BUT_OTHER)
+def test_stamp_tells_apart_what_is_equal_and_yet_something_else(kind: str) -> None:
+    before, after = EQUAL_BUT_OTHER[kind]
+    message = ToolMessage("x", tool_call_id="1", artifact={"of": [before]})
+    stamp = message.__plait_stamp__()
+    assert message.__plait_stamp__() == stamp
+    message.artifact["of"][0] = after
+    assert message.__plait_stamp__() != stamp
 
 
 def test_stamp_never_repeats_for_an_object_that_nothing_is_known_about() -> None:

@@ -1,6 +1,6 @@
 """Digests of mutable values: equal digests mean that nothing inside was changed in place.
 
-`marshal` walks plain nested data in C; what it cannot write (subclasses, objects) is walked here.
+Plain nested data is walked in C; what is more than that (subclasses, objects) is walked here.
 An object that nothing is known about gets a digest that equals no other, so that it always counts
 as changed: encoding once too often costs time, a lost change would lose data.
 Digests live and die in this process; they are never stored.
@@ -8,12 +8,11 @@ Digests live and die in this process; they are never stored.
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Hashable, Mapping, Set
 from typing import Any, cast
 
-# Version 0 writes neither references nor interning flags, so equal data gives equal bytes.
-MARSHAL_VERSION = 0
+from plait.common.digests import plain_hash
+
 IMMUTABLE = (str, int, float, bool, type(None), bytes, complex)
 
 
@@ -26,14 +25,12 @@ def digest(value: Any) -> Hashable:
     >>> digest(data) == before
     False
     """
-    try:
-        return hash(marshal.dumps(value, MARSHAL_VERSION))
-    except ValueError:
-        return walk(value)
+    plain = plain_hash(value)
+    return walk(value) if plain is None else plain
 
 
 def walk(value: Any) -> Hashable:
-    """The digest of a value that `marshal` refuses, container by container."""
+    """The digest of a value with more than plain data in it, container by container."""
     kind: type[Any] = value.__class__
     if kind in IMMUTABLE:
         return (kind.__name__, value)
@@ -61,7 +58,7 @@ def walk_object(value: Any) -> Hashable:
     if attributes is not None and not isinstance(value, type) and not has_slots(value.__class__):
         return (type(value).__name__, id(value), digest(attributes))
     if type(value).__module__ in ("datetime", "uuid", "decimal", "pathlib"):
-        return (type(value).__name__, value)
+        return (type(value).__name__, repr(value))  # 1.0 == 1.00, and times of two zones are equal
     return object()
 
 

@@ -2,14 +2,13 @@
 
 Same object and same stamp: unchanged. An immutable needs no stamp (None). plait's messages make
 their own cheaply (`__plait_stamp__`). Every other item's stamp is a hash of its content, taken in
-C by `marshal` where that knows the types, else of its encoding. Stamps live and die in this
-process; they are never stored. Items of lists that are plain data, or models of it, need none:
+C where that is plain data, else of its encoding. Stamps live and die in this process; they are
+never stored. Items of lists that are plain data, or models of it, need none:
 they are watched together (`loose.Loose`).
 """
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable, Collection, Hashable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -21,6 +20,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from plait.checkpoint.serde import Codec, pack_each
+from plait.common.digests import plain_hash
 
 Stamp: TypeAlias = Hashable
 
@@ -33,10 +33,8 @@ def content(item: Any, codec: Codec) -> Stamp:
     """A token of what an item holds, equal for another object that holds the same."""
     if type(item) in COMPARABLE:
         return (item.__class__, item)
-    try:
-        return hash(marshal.dumps(item, 0))  # version 0: equal data gives equal bytes
-    except ValueError:
-        return blake2b(codec.comparable(item), digest_size=16).digest()
+    plain = plain_hash(item)
+    return blake2b(codec.comparable(item), digest_size=16).digest() if plain is None else plain
 
 
 def _no_stamp(_: Any) -> None:
