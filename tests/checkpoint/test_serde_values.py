@@ -774,6 +774,61 @@ def test_a_dataclass_that_became_a_model_is_read_and_the_other_way_round() -> No
     assert loose.model_dump() == {"a": 1, "b": 2, "d": 4, "more": 5}
 
 
+class _Closed(BaseModel):
+    a: int = 1
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int = 1
+
+
+class _Declared(_Open):
+    b: int = 0
+
+
+class _Secretive(BaseModel):
+    a: int = 1
+    _seen: list[int] = PrivateAttr(default_factory=list)
+    _count: int = 7
+    _unset: int
+
+
+class _Counting(BaseModel):
+    a: int = 1
+    _count: int = 7
+
+
+def test_what_was_more_than_the_fields_of_a_model_is_its_field_once_that_is_declared() -> None:
+    found = moved(_Open(a=2, b=3, c=4), _Declared)  # pyright: ignore[reportCallIssue]
+    assert found == _Declared(a=2, b=3, c=4)  # pyright: ignore[reportCallIssue]
+    assert found.model_extra == {"c": 4}
+
+
+def test_a_model_that_allows_more_fields_since_or_no_more_is_as_if_made_today() -> None:
+    opened = moved(_Closed(a=2), _Open)
+    assert opened == _Open(a=2)
+    opened.more = 5
+    assert opened.model_dump() == {"a": 2, "more": 5}
+    closed = moved(_Open(a=2, more=5), _Closed)  # pyright: ignore[reportCallIssue]
+    assert closed == _Closed(a=2)
+    assert repr(closed) == "_Closed(a=2)"
+
+
+def test_private_attributes_added_since_have_their_defaults_and_removed_ones_are_dropped() -> None:
+    found = moved(_Closed(a=2), _Secretive)
+    assert (found, found._seen, found._count) == (_Secretive(a=2), [], 7)
+    with pytest.raises(AttributeError):
+        found._unset  # noqa: B018
+    counted = _Counting(a=2)
+    counted._count = 9
+    found = moved(counted, _Secretive)
+    assert (found._seen, found._count) == ([], 9)
+    found._seen.append(1)
+    assert moved(counted, _Secretive)._seen == []
+    assert moved(found, _Closed) == _Closed(a=2)
+
+
 def test_a_class_that_cannot_read_what_it_was_is_named() -> None:
     class Level(enum.Enum):
         LOW = 1

@@ -316,6 +316,7 @@ def _model(cls: type[Any]) -> Shape:
     """A pydantic model: its fields, which of them were set, extras and private attributes."""
     known: dict[str, Any] = cls.__pydantic_fields__
     extends = cls.model_config.get("extra") == "allow"
+    secrets: dict[str, Any] = cls.__private_attributes__
 
     def encode(model: Any) -> Any:
         attributes = model.__dict__
@@ -335,14 +336,19 @@ def _model(cls: type[Any]) -> Shape:
             state = [kept, list(kept), {} if extends else None, None]
         attributes, was_set, extra, private = state
         if attributes.keys() != known.keys():
+            if extra:  # what was more than its fields may be one by now
+                attributes = extra | attributes
+                extra = {name: value for name, value in extra.items() if name not in known}
             attributes = _fit(known, attributes)
+        if (extra is None) is extends:
+            extra = dict[str, Any]() if extends else None
         model = object.__new__(cls)
         _setattr(model, "__dict__", attributes)
         _setattr(model, "__pydantic_fields_set__", set(was_set))
         _setattr(model, "__pydantic_extra__", extra)
-        if private is None and cls.__private_attributes__:
-            private = {}
-        _setattr(model, "__pydantic_private__", private)
+        if secrets and (private is None or private.keys() != secrets.keys()):
+            private = _fit(secrets, private or {})
+        _setattr(model, "__pydantic_private__", private if secrets else None)
         return model
 
     if not _derived(cls):
@@ -350,14 +356,15 @@ def _model(cls: type[Any]) -> Shape:
     return encode, decode
 
 
-def _fit(known: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
-    """Stored fields of a model fitted to the fields that it has today."""
+def _fit(declared: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """Stored fields of a model, or private attributes, fitted to those that it has today."""
+    nothing = sys.modules["pydantic_core"].PydanticUndefined
     fitted: dict[str, Any] = {}
-    for name, field in known.items():
-        if name in attributes:
-            fitted[name] = attributes[name]
-        elif field.default_factory in _FACTORIES:
-            fitted[name] = field.default_factory()
-        elif not field.is_required() and field.default_factory is None:
-            fitted[name] = field.get_default()
+    for name, each in declared.items():
+        if name in stored:
+            fitted[name] = stored[name]
+        elif each.default_factory in _FACTORIES:
+            fitted[name] = each.default_factory()
+        elif each.default_factory is None and each.default is not nothing:
+            fitted[name] = each.get_default()
     return fitted
