@@ -52,6 +52,14 @@ log = logging.getLogger(__name__)
 OURS = Kinds(ChatMessage, ToolCall, ImageContent, ReasoningContent)
 _FINISHED = {"tool_use": "tool_calls", "end_turn": "stop", "max_tokens": "length"}
 """Reasons that not all providers call as OpenAI does."""
+_COUNTED = {
+    "audio": "audio_tokens",
+    "cache_read": "cached_tokens",
+    "reasoning": "reasoning_tokens",
+    "accepted_prediction": "accepted_prediction_tokens",
+    "rejected_prediction": "rejected_prediction_tokens",
+}
+"""Kinds of tokens, and what OpenAI calls their counts."""
 
 
 class ChatGenerator(Protocol):
@@ -245,11 +253,9 @@ def write_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     }
     given, made = usage.get("input_token_details"), usage.get("output_token_details")
     if given:
-        names = {"audio": "audio_tokens", "cache_read": "cached_tokens"}
-        written["prompt_tokens_details"] = {names.get(k, k): v for k, v in given.items()}
+        written["prompt_tokens_details"] = {_COUNTED.get(k, k): v for k, v in given.items()}
     if made:
-        names = {"audio": "audio_tokens", "reasoning": "reasoning_tokens"}
-        written["completion_tokens_details"] = {names.get(k, k): v for k, v in made.items()}
+        written["completion_tokens_details"] = {_COUNTED.get(k, k): v for k, v in made.items()}
     return written
 
 
