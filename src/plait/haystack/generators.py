@@ -20,17 +20,16 @@ from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
 from plait.chat_models.wire import standard_blocks
 from plait.common.reflection import signature
 from plait.errors import InvalidInputError, InvalidValueError
-from plait.haystack.components import default_to_dict
+from plait.haystack.components import default_to_dict, reading_component
 from plait.haystack.errors import (
     ComponentError,
     NoGeneratorError,
     SerializationError,
-    reading,
 )
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
-from plait.haystack.registry import name_of, remember
+from plait.haystack.registry import remember
 from plait.haystack.streaming import (
     ComponentInfo,
     StreamingCallbackT,
@@ -43,7 +42,7 @@ from plait.haystack.tools import (
     check_names,
     flatten_tools_or_toolsets,
     read_parameters,
-    serialize_tools_or_toolset,
+    write_parameters,
 )
 from plait.runnables.config import run_in_executor
 
@@ -193,13 +192,11 @@ class ChatModelGenerator:
                 f"A chat model that is an object cannot be serialized: {self.model!r:.100}. Give "
                 "the agent its name instead, such as 'openai:gpt-5'."
             )
-        callback = self.streaming_callback
         return default_to_dict(
             self,
             model=self.model,
-            streaming_callback=None if callback is None else name_of(callback),
             generation_kwargs=self.generation_kwargs,
-            tools=serialize_tools_or_toolset(self.tools),
+            **write_parameters(self.tools, self.streaming_callback),
         )
 
     @classmethod
@@ -209,7 +206,7 @@ class ChatModelGenerator:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        with reading(cls):
+        with reading_component(cls, data):
             return cls(**read_parameters(data))
 
 

@@ -19,17 +19,16 @@ from plait.errors import (
     NotSupportedError,
     ToolDefinitionError,
 )
-from plait.haystack.components import default_to_dict
+from plait.haystack.components import default_to_dict, reading_component
 from plait.haystack.errors import (
     SerializationError,
     StringConversionError,
     ToolInvocationError,
     ToolNotFoundException,
     ToolOutputMergeError,
-    reading,
 )
 from plait.haystack.messages import ChatMessage, ToolCall
-from plait.haystack.registry import name_of, remember
+from plait.haystack.registry import remember
 from plait.haystack.state import State
 from plait.haystack.streaming import (
     StreamingCallbackT,
@@ -42,8 +41,8 @@ from plait.haystack.tools import (
     check_names,
     flatten_tools_or_toolsets,
     read_parameters,
-    serialize_tools_or_toolset,
     warm_up_tools,
+    write_parameters,
 )
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolNode
@@ -383,14 +382,12 @@ class ToolInvoker:
             SerializationError: A tool or the callback has no such form; or there are policies.
         """
         refuse_policies(self.policies)
-        callback = self.streaming_callback
         ours = {"journal": True} if self.journal else {}  # Haystack's takes no such argument
         return default_to_dict(
             self,
-            tools=serialize_tools_or_toolset(self.tools),
+            **write_parameters(self.tools, self.streaming_callback),
             raise_on_failure=self.raise_on_failure,
             convert_result_to_json_string=self.convert_result_to_json_string,
-            streaming_callback=None if callback is None else name_of(callback),
             enable_streaming_callback_passthrough=self.enable_streaming_callback_passthrough,
             max_workers=self.max_workers,
             **ours,
@@ -403,7 +400,7 @@ class ToolInvoker:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        with reading(cls):
+        with reading_component(cls, data):
             return cls(**read_parameters(data))
 
 

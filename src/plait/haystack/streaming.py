@@ -8,6 +8,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Literal, TypeAlias
 
 from plait.errors import InvalidValueError
+from plait.haystack.errors import reading_part
 from plait.haystack.messages import ReasoningContent, ToolCallResult
 
 FinishReason: TypeAlias = Literal[
@@ -37,8 +38,13 @@ class ToolCallDelta:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolCallDelta:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass
@@ -66,8 +72,13 @@ class ComponentInfo:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ComponentInfo:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass
@@ -128,23 +139,22 @@ class StreamingChunk:
         """From plain data.
 
         Raises:
-            InvalidValueError: It has no content.
+            InvalidValueError: It is damaged.
         """
-        if "content" not in data:
-            raise InvalidValueError(f"A serialized StreamingChunk needs 'content': {dict(data)!r}")
-        info, result = data.get("component_info"), data.get("tool_call_result")
-        calls, thought = data.get("tool_calls"), data.get("reasoning")
-        return cls(
-            content=data["content"],
-            meta=data.get("meta", {}),
-            component_info=ComponentInfo.from_dict(info) if info else None,
-            index=data.get("index"),
-            tool_calls=[ToolCallDelta.from_dict(call) for call in calls] if calls else None,
-            tool_call_result=ToolCallResult.from_dict(result) if result else None,
-            start=data.get("start", False),
-            finish_reason=data.get("finish_reason"),
-            reasoning=ReasoningContent.from_dict(thought) if thought else None,
-        )
+        with reading_part(cls):
+            info, result = data.get("component_info"), data.get("tool_call_result")
+            calls, thought = data.get("tool_calls"), data.get("reasoning")
+            return cls(
+                content=data["content"],
+                meta=data.get("meta", {}),
+                component_info=ComponentInfo.from_dict(info) if info else None,
+                index=data.get("index"),
+                tool_calls=[ToolCallDelta.from_dict(call) for call in calls] if calls else None,
+                tool_call_result=ToolCallResult.from_dict(result) if result else None,
+                start=data.get("start", False),
+                finish_reason=data.get("finish_reason"),
+                reasoning=ReasoningContent.from_dict(thought) if thought else None,
+            )
 
 
 def _plain(part: Any) -> Any:

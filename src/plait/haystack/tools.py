@@ -360,6 +360,20 @@ def deserialize_tools_or_toolset_inplace(data: dict[str, Any], key: str = "tools
         data[key] = read_tools(data[key])
 
 
+def write_parameters(
+    tools: ToolsType | None, streaming_callback: Callable[..., Any] | None
+) -> dict[str, Any]:
+    """Tools and a streaming callback as plain data, under the names that `read_parameters` reads.
+
+    Raises:
+        SerializationError: One has no such form.
+    """
+    return {
+        "tools": serialize_tools_or_toolset(tools),
+        "streaming_callback": None if streaming_callback is None else name_of(streaming_callback),
+    }
+
+
 def read_parameters(data: Mapping[str, Any]) -> dict[str, Any]:
     """What a component is made with again, where that may be tools and a streaming callback.
 
@@ -402,4 +416,5 @@ __all__ = [
     "serialize_tools_or_toolset",
     "warm_up_tools",
     "write_outputs",
+    "write_parameters",
 ]
