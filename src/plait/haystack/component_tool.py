@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter, cleandoc, getdoc
 from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
@@ -167,13 +167,14 @@ def _documented(function: Any) -> tuple[str, dict[str, str]]:
 
 
 def _described(hint: Any, models: dict[type, Any]) -> Any:
-    """A type whose dataclasses are models that describe their fields."""
+    """A type whose dataclasses are models that describe their fields; one that is annotated says
+    itself what it is."""
     if is_dataclass(hint):
         return _model_of(hint, models)
     origin: Any = get_origin(hint)
     args: tuple[Any, ...] = get_args(hint)
     if (
-        origin is None
+        origin in (None, Annotated)
         or not args
         or not any(isinstance(one, type) or get_origin(one) for one in args)
     ):

@@ -124,7 +124,7 @@ def inputs_of(obj: Any) -> dict[str, Input]:
     if (sockets := getattr(obj, "__haystack_input__", None)) is not None:
         return {name: _read_socket(one) for name, one in sockets._sockets_dict.items()}
     declared: dict[str, Input] = dict(getattr(obj, "__input_types__", {}))
-    hints = get_type_hints(obj.__class__.run)
+    hints = get_type_hints(obj.__class__.run, include_extras=True)
     for name, one in signature(obj.run).parameters.items():
         if one.kind is not Parameter.VAR_KEYWORD:
             declared[name] = Input(hints.get(name, Parameter.empty), one.default)
