@@ -338,6 +338,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_haystack_agent::value_that_the_state_lacks": "Values that an agent's state lacks",
     "g_haystack_async::async_callback_of_a_sync_generator": "Async where Haystack is sync",
     "g_haystack_async::async_tool": "Async where Haystack is sync",
+    "g_haystack_async::callbacks_that_are_handed_to_tools": "Async where Haystack is sync",
     "g_haystack_breakpoints::error_of_an_agent_with_lambdas": "Snapshots of agents",
     "g_haystack_breakpoints::points_at_tools_of_one_run": "Breakpoints at tools of one run",
     "g_haystack_breakpoints::resumed_twice": "Snapshots of agents",

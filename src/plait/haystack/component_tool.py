@@ -94,12 +94,23 @@ class ComponentTool(Tool):
         """The parameters of the component's `run`, and its inputs."""
         return tuple(dict.fromkeys([*signature(self.component.run).parameters, *self._inputs]))
 
+    @property
+    def async_function(self) -> Any:
+        """The component's `run_async`, if it has one."""
+        return self._arun if callable(getattr(self.component, "run_async", None)) else None
+
     def _run(self, **given: Any) -> Any:
-        made = {
+        return self.component.run(**self._taken(given))
+
+    async def _arun(self, **given: Any) -> Any:
+        return await self.component.run_async(**self._taken(given))
+
+    def _taken(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the component's `run`, as objects of the types that it names."""
+        return {
             key: _made(self._inputs[key].type, value) if key in self._inputs else value
             for key, value in given.items()
         }
-        return self.component.run(**made)
 
     def _schema(self, filled: set[str]) -> dict[str, Any]:
         """The JSON schema of the parameters that the model fills."""

@@ -35,6 +35,7 @@ from plait.haystack.streaming import (
     StreamingCallbackT,
     StreamingChunk,
     ToolCallDelta,
+    from_a_thread,
     select_streaming_callback,
 )
 from plait.haystack.tools import (
@@ -378,12 +379,7 @@ async def aask(
         heard = {} if hear is None else {"streaming_callback": hear}
         done = await generator.run_async(messages=messages, tools=tools, **heard)
         return _replies(generator, done)
-    loop = asyncio.get_running_loop()
-
-    def hear_there(chunk: StreamingChunk) -> None:
-        asyncio.run_coroutine_threadsafe(hear(chunk), loop).result()
-
-    there = None if hear is None else hear_there
+    there = None if hear is None else from_a_thread(hear, asyncio.get_running_loop())
     return await run_in_executor(None, ask, generator, messages, tools, there)
 
 

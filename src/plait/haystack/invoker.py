@@ -7,6 +7,7 @@ the model is told, and what the streaming callback hears.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ from plait.haystack.state import State
 from plait.haystack.streaming import (
     StreamingCallbackT,
     StreamingChunk,
+    from_a_thread,
     select_streaming_callback,
 )
 from plait.haystack.tools import (
@@ -76,10 +78,10 @@ class _Executed(BaseTool):
 
     async def _arun(self, **arguments: Any) -> tuple[str, Any]:
         tool = cast("Tool", self.its)
-        if not iscoroutinefunction(tool.function):
+        if (function := tool.async_function) is None:
             return await super()._arun(**arguments)
         try:
-            return "", await tool.function(**arguments)
+            return "", await function(**arguments)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -239,7 +241,7 @@ class ToolInvoker:
         """
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, False)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
-        prepared = self._prepare(messages, state, tools, passed)
+        prepared = self._prepare(messages, state, tools, passed, passed)
         answers: list[ChatMessage] = list(prepared.refused)
         if prepared.calls:
             done = prepared.node.invoke(prepared.requests, {"max_concurrency": self.max_workers})
@@ -263,7 +265,8 @@ class ToolInvoker:
         """The async twin of `run`: async functions are awaited, others run on threads."""
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, True)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
-        prepared = self._prepare(messages, state, tools, passed)
+        there = passed and from_a_thread(passed, asyncio.get_running_loop())
+        prepared = self._prepare(messages, state, tools, there, passed)
         answers: list[ChatMessage] = list(prepared.refused)
         if prepared.calls:
             done = await prepared.node.ainvoke(
@@ -301,7 +304,10 @@ class ToolInvoker:
         state: State | None,
         tools: ToolsType | None,
         passed: Any,
+        awaited: Any,
     ) -> _Prepared:
+        """What a run does; `passed` is the callback for tools that are functions, `awaited` for
+        those that are awaited."""
         state = State({}) if state is None else state
         node, known = self._executor_of(tools)
         calls: list[ToolCall] = []
@@ -315,7 +321,8 @@ class ToolInvoker:
                 continue
             arguments = _arguments(tool, call.arguments, state)
             if passed is not None and "streaming_callback" in tool.parameter_names():
-                arguments.setdefault("streaming_callback", passed)
+                own = passed if tool.async_function is None else awaited
+                arguments.setdefault("streaming_callback", own)
             # The place of a call in its message is stable over resumes, as its id must be.
             call_id = call.id or f"call-{len(requests)}"
             request = {"type": "tool_call", "name": tool.name, "id": call_id, "args": arguments}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any, Literal, TypeAlias
@@ -197,6 +198,18 @@ def is_async(callback: Any) -> bool:
     )
 
 
+def from_a_thread(
+    callback: Callable[[StreamingChunk], Coroutine[Any, Any, None]],
+    loop: asyncio.AbstractEventLoop,
+) -> SyncStreamingCallbackT:
+    """An async callback of an event loop, for what runs on another thread and calls it."""
+
+    def hear(chunk: StreamingChunk) -> None:
+        asyncio.run_coroutine_threadsafe(callback(chunk), loop).result()
+
+    return hear
+
+
 def print_streaming_chunk(chunk: StreamingChunk) -> None:
     """A streaming callback that prints: texts, thoughts, tool calls and results, as they come.
 
@@ -233,6 +246,7 @@ __all__ = [
     "StreamingChunk",
     "SyncStreamingCallbackT",
     "ToolCallDelta",
+    "from_a_thread",
     "is_async",
     "print_streaming_chunk",
     "select_streaming_callback",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from inspect import iscoroutinefunction
 from typing import Any, TypeAlias, cast
 
 from plait.common.reflection import signature
@@ -95,6 +96,11 @@ class Tool:
             raise
         except Exception as error:
             raise self.failed(error, kwargs) from error
+
+    @property
+    def async_function(self) -> Callable[..., Any] | None:
+        """What is awaited where that can be; None: the function runs on a thread."""
+        return self.function if iscoroutinefunction(self.function) else None
 
     def failed(self, error: Exception, arguments: Mapping[str, Any]) -> ToolInvocationError:
         """The error of a call whose function raised one."""
