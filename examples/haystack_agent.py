@@ -88,7 +88,7 @@ def agent_of(model: Any) -> Agent:
 def main() -> None:
     """Ask, stop, or go on."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("question", nargs="?", default=QUESTION)
+    parser.add_argument("question", nargs="?", help=f"else: {QUESTION}")
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--stop", metavar="FOLDER", help="stop before the tools run")
     way.add_argument("--resume", metavar="FILE", help="go on from a snapshot")
@@ -101,6 +101,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.set and not options.resume:
         parser.error("--set changes a snapshot: give one with --resume")
+    if options.question is not None and options.resume:
+        parser.error("a snapshot has its question: leave out yours, or --resume")
     with told(), chat_model(options.model, script) as model:
         agent = agent_of(model)
         agent.warm_up()
@@ -109,7 +111,7 @@ def main() -> None:
         elif options.resume:
             report(agent, snapshot=edited(options.resume, options.set))
         else:
-            ask(agent, options.question, options.stop)
+            ask(agent, options.question or QUESTION, options.stop)
 
 
 def ask(agent: Agent, question: str, folder: str | None) -> None:
@@ -133,10 +135,10 @@ def changed(text: str) -> tuple[str, int]:
 
 
 def edited(path: str, changes: list[tuple[str, int]]) -> Any:
-    """The agent's snapshot in a file, with the stock changed."""
-    snapshot = load_pipeline_snapshot(Path(path)).agent_snapshot
-    assert snapshot is not None
-    snapshot.values["stock"].update(changes)
+    """The snapshot in a file, with the agent's stock changed."""
+    snapshot = load_pipeline_snapshot(Path(path))
+    if changes and snapshot.agent_snapshot is not None:
+        snapshot.agent_snapshot.values.get("stock", {}).update(changes)
     return snapshot
 
 

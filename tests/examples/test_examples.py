@@ -1,5 +1,6 @@
 """The worked examples run from the command line, over the real openai SDK and a real socket."""
 
+import json
 import os
 import re
 import socket
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from plait.haystack import Breakpoint, PipelineSnapshot, PipelineState
 from plait.messages import AIMessage
 from plait.testing.models import ScriptedChatModel
 
@@ -172,6 +174,8 @@ STOPPED = [
     ("haystack_agent --stop text", 1, "FileExistsError: "),
     ("haystack_agent --set apples=3", 2, "--set changes a snapshot: give one with --resume"),
     ("haystack_agent --resume text --set apples", 2, "argument --set: not ITEM=NUMBER: apples"),
+    ("haystack_agent What? --resume text", 2, "leave out yours, or --resume"),
+    ("haystack_agent --resume pipeline.json --set apples=3", 1, "goes on from an AgentSnapshot"),
     ("haystack_agent --resume text --stop here", 2, "--stop: not allowed with argument --resume"),
     ("survey nowhere", 2, "there is no folder nowhere"),
     ("survey empty", 1, "Nothing to survey: empty has no documents (Python, Markdown)."),
@@ -183,11 +187,16 @@ STOPPED = [
 ]
 
 
+NO_AGENT = PipelineSnapshot({}, [], PipelineState({}, {}, {}), Breakpoint("retriever"))
+"""Of a pipeline of Haystack's, that was not stopped in an agent."""
+
+
 @pytest.mark.parametrize(("line", "status", "last"), STOPPED, ids=[line for line, *_ in STOPPED])
 def test_what_stops_an_example_is_told_in_a_line(
     tmp_path: Path, line: str, status: int, last: str
 ) -> None:
     (tmp_path / "text").write_text("no snapshot")
+    (tmp_path / "pipeline.json").write_text(json.dumps(NO_AGENT.to_dict()))
     (tmp_path / "empty").mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         name, *arguments = line.replace("PORT", str(taken.getsockname()[1])).split()

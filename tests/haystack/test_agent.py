@@ -1,7 +1,7 @@
 """Haystack's Agent beyond Haystack: threads, questions to people, streams, pictures, models."""
 
 from functools import partial
-from typing import Annotated, ClassVar, TypedDict
+from typing import Annotated, Any, ClassVar, TypedDict
 
 import langchain_core.language_models.fake_chat_models as lc
 import langchain_core.messages as lc_messages
@@ -17,8 +17,10 @@ from plait.graph import START, StateGraph
 from plait.haystack import (
     Agent,
     ChatMessage,
+    ComponentTool,
     PipelineRuntimeError,
     State,
+    StreamingChunk,
     Tool,
     ToolCall,
     ToolInvocationError,
@@ -211,6 +213,36 @@ async def test_a_callback_may_hand_pieces_on_to_the_stream_of_the_graph():
     for heard in (chunks, later):
         assert [c.content for c in heard if c.content] == ["all", "done"]
         assert [c.tool_call_result.result for c in heard if c.tool_call_result] == ["3"]
+
+
+async def test_tools_may_speak_to_an_async_callback_too():
+    def tell(text: str, streaming_callback: Any = None) -> str:
+        """Tell."""
+        streaming_callback(StreamingChunk(f"{text} from a thread"))
+        return text
+
+    async def tell_later(text: str) -> str:
+        """Tell later."""
+        return text
+
+    expert = Agent(
+        chat_generator=Scripted(call("tell_later", text="two"), say("three")),
+        tools=[create_tool_from_function(tell_later)],
+    )
+    asked = call("expert", messages=[user("and you?").to_dict()])
+    agent = Agent(
+        chat_generator=Scripted(call("tell", text="one"), asked, say("four")),
+        tools=[create_tool_from_function(tell), ComponentTool(expert, "expert", "Knows.")],
+        tool_invoker_kwargs={"enable_streaming_callback_passthrough": True},
+    )
+    heard = []
+
+    async def hear(chunk):
+        heard.append(chunk.content)
+
+    done = await agent.run_async([user("go")], streaming_callback=hear)
+    assert [text for text in heard if text] == ["one from a thread", "three", "four"]
+    assert "'result': 'two'" in done["messages"][4].tool_call_result.result
 
 
 def test_handlers_hear_of_the_components_of_the_model_and_of_the_tools():

@@ -10,23 +10,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plait.errors import ConfigError
+from plait.errors import ConfigError, InvalidValueError
 from plait.haystack import (
     Agent,
+    AgentBreakpoint,
     ChatMessage,
     ChatModelGenerator,
+    ComponentInfo,
     ComponentTool,
     DeserializationError,
+    ImageContent,
     OpenAIChatGenerator,
+    PipelineState,
+    ReasoningContent,
     Secret,
     SerializationError,
     State,
+    StreamingChunk,
+    TextContent,
     Tool,
+    ToolBreakpoint,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallResult,
     ToolInvoker,
     Toolset,
     component,
     register,
 )
+from plait.haystack.registry import name_of
 from plait.haystack.type_names import deserialize_type, serialize_type
 from plait.haystack.values import read_value, write_value
 from plait.prebuilt import ToolPolicy
@@ -36,6 +48,11 @@ from .script import Scripted, add
 
 def through_json(payload):
     return json.loads(json.dumps(payload))
+
+
+def with_generator(name):
+    kind = "haystack.components.agents.agent.Agent"
+    return {"type": kind, "init_parameters": {"chat_generator": {"type": name}}}
 
 
 def test_nothing_is_imported_because_data_names_it(tmp_path, monkeypatch):
@@ -48,7 +65,7 @@ def test_nothing_is_imported_because_data_names_it(tmp_path, monkeypatch):
     state = {"schema": {"v": {"type": "trap_of_plait.Thing"}}, "data": {}}
     with pytest.raises(DeserializationError, match="not registered"):
         State.from_dict(state)
-    agent = {"init_parameters": {"chat_generator": {"type": "trap_of_plait.Generator"}}}
+    agent = with_generator("trap_of_plait.Generator")
     with pytest.raises(DeserializationError, match="not registered"):
         Agent.from_dict(agent)
     assert "trap_of_plait" not in sys.modules
@@ -80,11 +97,32 @@ def written_things():
     return [agent, generator, ToolInvoker([add]), add, Toolset([add]), state, generator.api_key]
 
 
-@given(st.integers(0, 6), st.data())
-def test_damaged_data_gives_typed_errors(which, data):
+def parts():
+    asked = ToolCall("add", {"a": 1}, "1")
+    thought = ReasoningContent("hm", {"a": 1})
+    answer = ChatMessage.from_assistant("hi", tool_calls=[asked], reasoning=thought)
+    point = AgentBreakpoint("a", ToolBreakpoint("tool_invoker", 1, tool_name="add"))
+    info = ComponentInfo("a.B", "b")
+    result = ToolCallResult("3", asked, False)
+    return [
+        *(
+            asked,
+            thought,
+            answer,
+            info,
+            result,
+            TextContent("hi"),
+            ImageContent("aGk=", "image/png"),
+        ),
+        *(point, point.break_point, PipelineState({}, {"a": 1}, {})),
+        StreamingChunk("", {"a": 1}, info, 0, [ToolCallDelta(0, "add")]),
+        StreamingChunk("", index=0, tool_call_result=result),
+        StreamingChunk("", index=0, reasoning=thought),
+    ]
+
+
+def damaged(written, data):
     """One entry, however deep, is something else or gone."""
-    thing = written_things()[which]
-    written = through_json(thing.to_dict())
     inner = written
     while isinstance(inner, (dict, list)) and inner:
         keys = sorted(inner) if isinstance(inner, dict) else range(len(inner))
@@ -96,25 +134,53 @@ def test_damaged_data_gives_typed_errors(which, data):
     holder[place] = other
     if isinstance(holder, dict) and data.draw(st.booleans()):
         del holder[place]
+    return written
+
+
+def refused(read, written):
+    """What was raised; nothing, or an error of plait's."""
     raised = None
     try:
-        type(thing).from_dict(written)
+        read(written)
     except Exception as error:
         raised = error
     assert raised is None or type(raised).__module__.startswith("plait."), repr(raised)
+    return raised
+
+
+@given(st.sampled_from(range(len(written_things()))), st.data())
+def test_damaged_data_gives_typed_errors(which, data):
+    thing = written_things()[which]
+    refused(type(thing).from_dict, damaged(through_json(thing.to_dict()), data))
+
+
+@pytest.mark.filterwarnings("ignore:What kind of image")
+@given(st.sampled_from(parts()), st.data())
+def test_damaged_parts_give_typed_errors(part, data):
+    refused(type(part).from_dict, damaged(through_json(part.to_dict()), data))
+
+
+@pytest.mark.parametrize("part", parts(), ids=lambda part: type(part).__name__)
+def test_what_is_no_data_of_a_part_is_told_of_it(part):
+    for other in (None, 5, "x", [], [1], {}, {"zz": 1}):
+        assert isinstance(refused(type(part).from_dict, other), InvalidValueError)
+
+
+def test_what_is_no_data_of_a_secret_is_told_of_it():
+    for other in (None, 5, "x", [], {}, {"type": "token"}, {"type": "env_var"}):
+        assert isinstance(refused(Secret.from_dict, other), DeserializationError)
 
 
 @pytest.mark.parametrize("kind", [Agent, Tool, Toolset, State, ToolInvoker, ChatModelGenerator])
 def test_what_is_no_data_of_a_class_is_told_of_it(kind):
     for data in ({"init_parameters": 5, "data": 5, "schema": 5}, {"init_parameters": {"zz": 1}}):
         with pytest.raises(DeserializationError):
-            kind.from_dict({**data, "data": 5, "schema": 5})
+            kind.from_dict({**data, "type": name_of(kind), "data": 5, "schema": 5})
 
 
 def test_a_class_of_components_must_be_one():
-    data = {"init_parameters": {"chat_generator": {"type": "builtins.len"}}}
     with pytest.raises(DeserializationError, match="as a class"):
-        Agent.from_dict(data)
+        Agent.from_dict(with_generator("builtins.len"))
 
 
 def test_a_model_by_its_name_is_written_and_back():
@@ -251,6 +317,14 @@ def test_what_has_no_form_is_refused_with_its_place():
 def test_damaged_data_is_refused(payload):
     with pytest.raises(DeserializationError):
         read_value(payload)
+
+
+def test_a_list_that_a_program_has_changed_is_read_as_it_is_now():
+    register(Point)
+    written = write_value([{"a": 1}, {"a": Point(1, 2)}])
+    rows = written["serialized_data"]
+    assert read_value({**written, "serialized_data": [*rows, {"a": 3}]})[2] == {"a": 3}
+    assert read_value({**written, "serialized_data": rows[:1]}) == [{"a": 1}]
 
 
 def test_dates_are_dates_again():

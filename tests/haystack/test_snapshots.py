@@ -99,9 +99,13 @@ def test_haystack_itself_goes_on_from_a_snapshot_of_plaits():
     from haystack.dataclasses.breakpoints import AgentSnapshot as Theirs
     from haystack.tools import create_tool_from_function
 
-    point, asked = ToolBreakpoint("tool_invoker"), call("plus", a=1, b=2)
-    stop = stopped(point, asked, tools=[own_tool(plus)])
-    data = stop.pipeline_snapshot.agent_snapshot.to_dict()
+    rows = [{"at": 1}, {"at": None}, {"at": "z"}]
+    schema = {"n": {"type": int}, "rows": {"type": list[dict]}}
+    asker = agent(call("plus", a=1, b=2), tools=[own_tool(plus)], state_schema=schema)
+    point = AgentBreakpoint("helper", ToolBreakpoint("tool_invoker"))
+    with pytest.raises(BreakpointException) as stop:
+        asker.run([user("go")], n=4, rows=rows, break_point=point)
+    data = stop.value.pipeline_snapshot.agent_snapshot.to_dict()
 
     @component
     class Generator:
@@ -112,11 +116,11 @@ def test_haystack_itself_goes_on_from_a_snapshot_of_plaits():
     theirs = haystack.Agent(
         chat_generator=Generator(),
         tools=[create_tool_from_function(plus)],
-        state_schema={"n": {"type": int}},
+        state_schema=schema,
     )
     done = theirs.run([], snapshot=Theirs.from_dict(json.loads(json.dumps(data))))
     assert [m.text for m in done["messages"]] == ["go", None, None, "done"]
-    assert (done["messages"][2].tool_call_result.result, done["n"]) == ("3", 4)
+    assert (done["messages"][2].tool_call_result.result, done["n"], done["rows"]) == ("3", 4, rows)
 
 
 def test_plait_goes_on_from_a_snapshot_of_haystacks():
@@ -163,6 +167,10 @@ def test_a_snapshot_of_unknown_classes_is_refused_with_the_line_that_helps():
         agent(say("x")).run([], snapshot=json.loads(text))
 
 
+def inputs(data):
+    return data["component_inputs"]["tool_invoker"]["serialized_data"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -170,6 +178,14 @@ def test_a_snapshot_of_unknown_classes_is_refused_with_the_line_that_helps():
         lambda data: data.pop("break_point"),
         lambda data: data["component_inputs"].pop("tool_invoker"),
         lambda data: data["component_inputs"]["tool_invoker"]["serialized_data"].pop("state"),
+        lambda data: inputs(data).update(state=5),
+        lambda data: inputs(data).update(messages=5),
+        lambda data: inputs(data)["state"]["data"].update(serialization_schema={}),
+        lambda data: inputs(data)["state"]["data"].update(
+            serialized_data=[], serialization_schema={}
+        ),
+        lambda data: data.update(component_visits=None),
+        lambda data: data.update(component_visits={"chat_generator": "1"}),
     ],
 )
 def test_a_damaged_snapshot_is_refused(damage):

@@ -30,6 +30,7 @@ from plait.pipeline import (
     FnComponent,
     InputComponent,
     Link,
+    LoopComponent,
     QueryPipeline,
     Settings,
     SimpleSummarize,
@@ -376,6 +377,9 @@ def test_what_cannot_be_a_module_is_refused():
         QueryPipeline().run("x")
     with pytest.raises(InvalidGraphError, match="add_chain"):
         QueryPipeline(modules=[len])
+    for chain in (len, "len", {"a": len}):
+        with pytest.raises(InvalidGraphError, match="a list of modules"):
+            QueryPipeline(chain=chain)
     with pytest.raises(InvalidGraphError, match="Link"):
         QueryPipeline(modules={"a": len}, links=[("a", "a")])
 
@@ -654,6 +658,42 @@ def test_the_picture_says_which_output_becomes_which_input():
     assert labels["reranker", "evaluator"] == "nodes"
     assert labels["input", "evaluator"] == "input as question, ground_truth"
     assert "reranker -- &nbsp;nodes&nbsp; --> evaluator" in drawn.draw_mermaid()
+
+
+def asking_pipeline(wrapped: Any) -> QueryPipeline:
+    """One that asks a person inside a module, which `wrapped` makes of a pipeline of its own."""
+
+    def ask(draft: str) -> str:
+        return f"{draft}: {interrupt('Send it?')}"
+
+    asking = QueryPipeline(modules={"ask": ask, "shout": str.upper})
+    asking.add_link("ask", "shout")
+    p = QueryPipeline(
+        modules={"strip": str.strip, "desk": wrapped(asking), "end": lambda text: f"{text}!"},
+        checkpointer=InMemorySaver(),
+    )
+    p.add_chain(["strip", "desk", "end"])
+    return p
+
+
+@pytest.mark.parametrize("wrapped", [lambda p: p, lambda p: p.graph_input | p.graph, LoopComponent])
+def test_the_graph_inside_a_module_is_seen_while_it_waits(wrapped: Any):
+    p, config = asking_pipeline(wrapped), {"configurable": {"thread_id": "1"}}
+    p.invoke(" hi ", config)
+    assert [name for name, _ in p.graph.get_subgraphs()] == ["desk"]
+    (task,) = p.graph.get_state(config, subgraphs=True).tasks
+    assert task.state.next == ("ask",)
+    assert task.state.values["ask.in.draft"] == "hi"
+
+
+def test_the_picture_shows_what_is_inside_modules_if_it_is_asked():
+    p = asking_pipeline(lambda p: p)
+    assert {edge.target for edge in p.get_graph().edges} == {"strip", "desk", "end", "__end__"}
+    drawn = p.get_graph(xray=True)
+    labels = {(edge.source, edge.target): edge.data for edge in drawn.edges}
+    assert labels["strip", "desk:ask"] == "draft"
+    assert labels["desk:shout", "end"] == "text"
+    assert ("desk:ask", "desk:shout") in labels
 
 
 def test_long_chains_need_no_recursion_limit():

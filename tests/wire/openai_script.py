@@ -9,7 +9,9 @@ def completion(message, finish="stop", **usage):
                      "finish_reason": finish, "logprobs": None}],
         "usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12,
                   "prompt_tokens_details": {"cached_tokens": 2, "audio_tokens": 0},
-                  "completion_tokens_details": {"reasoning_tokens": 3, "audio_tokens": 0}},
+                  "completion_tokens_details": {
+                      "reasoning_tokens": 3, "audio_tokens": 0,
+                      "accepted_prediction_tokens": 4, "rejected_prediction_tokens": 0}},
     }  # fmt: skip
 
 

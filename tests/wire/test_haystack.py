@@ -55,6 +55,12 @@ def streams():
             script.chunk({}, "tool_calls"),
             script.chunk(usage=script.USAGE),
         ],
+        [
+            script.chunk(script.call_delta(0, "add", '{"a": 3, "b": 4}', "c1")),
+            script.chunk(script.call_delta(1, "add", '{"a": 1, "b": 2', "c2")),
+            script.chunk({}, "length"),
+            script.chunk(usage=script.USAGE),
+        ],
     ]
 
 
@@ -71,7 +77,7 @@ async def test_both_generators_give_the_same_replies(wire, index):
         ]
 
 
-@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize("index", [0, 1, 2])
 async def test_both_generators_stream_the_same_pieces(wire, index):
     for _ in range(3):
         wire.chat(streams()[index])

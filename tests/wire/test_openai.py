@@ -90,7 +90,8 @@ async def test_a_text_is_asked_and_answered_sync_and_async(model, wire):
     assert answer.usage_metadata == {
         "input_tokens": 5, "output_tokens": 7, "total_tokens": 12,
         "input_token_details": {"audio": 0, "cache_read": 2},
-        "output_token_details": {"audio": 0, "reasoning": 3},
+        "output_token_details": {"audio": 0, "reasoning": 3,
+                                 "accepted_prediction": 4, "rejected_prediction": 0},
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from plait.errors import InvalidInputError
-from plait.messages import AIMessageChunk, add_usage
+from plait.messages import AIMessageChunk, add_usage, message_chunk_to_message
 from plait.messages.blocks import standard
 
 Block = dict[str, Any]
@@ -101,6 +101,30 @@ def split_calls(calls: Sequence[Block]) -> dict[str, list[Block]]:
         if not isinstance(call["args"], dict)
     ]
     return {key: kept for key, kept in (("tool_calls", good), ("invalid_tool_calls", bad)) if kept}
+
+
+def whole_message(chunk: Any) -> Any:
+    """The message that the chunks of a whole stream add up to.
+
+    A chunk completes the arguments of a call that is cut off, so that its beginning can be shown.
+    Where the stream has ended with them, the call is none that may run, as in an answer that comes
+    at once.
+
+    >>> piece = {"name": "pay", "args": '{"euro": 10', "id": "1", "index": 0}
+    >>> chunk = AIMessageChunk("", tool_call_chunks=[piece])
+    >>> chunk.tool_calls[0]["args"], whole_message(chunk).tool_calls
+    ({'euro': 10}, [])
+    """
+    message = message_chunk_to_message(chunk)
+    pieces = getattr(chunk, "tool_call_chunks", None) or ()
+    calls = [{"name": p["name"], "args": read_args(p["args"]), "id": p["id"]} for p in pieces]
+    if any(isinstance(call["args"], str) for call in calls):
+        split = split_calls(calls)
+        message.tool_calls = [{"type": "tool_call", **one} for one in split.get("tool_calls", ())]
+        message.invalid_tool_calls = [
+            {"type": "invalid_tool_call", **one} for one in split["invalid_tool_calls"]
+        ]
+    return message
 
 
 def args_text(call: Mapping[str, Any]) -> str:

@@ -18,15 +18,15 @@ from plait.haystack.components import (
     component_to_dict,
     default_to_dict,
     deserialize_chatgenerator_inplace,
+    reading_component,
 )
-from plait.haystack.errors import reading
 from plait.haystack.generators import ChatModelGenerator, as_generator
 from plait.haystack.guests import own, own_messages, own_tools, worker_of
 from plait.haystack.invoker import ToolInvoker, refuse_policies
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
 from plait.haystack.open_calls import interrupted_answers
-from plait.haystack.registry import name_of, remember
+from plait.haystack.registry import remember
 from plait.haystack.snapshots import restore
 from plait.haystack.sockets import HaystackComponent, in_kind, refuse_pipeline_breakpoint
 from plait.haystack.state import check_schema, complete_schema, read_schema, write_schema
@@ -38,8 +38,8 @@ from plait.haystack.tools import (
     check_names,
     flatten_tools_or_toolsets,
     read_parameters,
-    serialize_tools_or_toolset,
     warm_up_tools,
+    write_parameters,
 )
 from plait.types import Command, Overwrite
 
@@ -349,16 +349,14 @@ class Agent(HaystackComponent):
         generator = self._generator
         if not isinstance(generator, ChatModelGenerator):
             generator = self.chat_generator
-        callback = self.streaming_callback
         return default_to_dict(
             self,
             chat_generator=component_to_dict(generator, "chat_generator"),
-            tools=serialize_tools_or_toolset(self.tools),
+            **write_parameters(self.tools, self.streaming_callback),
             system_prompt=self.system_prompt,
             exit_conditions=self.exit_conditions,
             state_schema=write_schema(self._given_schema),
             max_agent_steps=self.max_agent_steps,
-            streaming_callback=None if callback is None else name_of(callback),
             raise_on_tool_invocation_failure=self.raise_on_tool_invocation_failure,
             tool_invoker_kwargs=self.tool_invoker_kwargs,
         )
@@ -374,7 +372,7 @@ class Agent(HaystackComponent):
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        with reading(cls):
+        with reading_component(cls, data):
             init = read_parameters(data)
             deserialize_chatgenerator_inplace(init)
             init["state_schema"] = read_schema(init.get("state_schema") or {})

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from plait.errors import InvalidValueError
-from plait.haystack.errors import PipelineInvalidPipelineSnapshotError
+from plait.haystack.errors import PipelineInvalidPipelineSnapshotError, reading_part
 
 CHAT_GENERATOR = "chat_generator"
 TOOL_INVOKER = "tool_invoker"
@@ -35,8 +35,13 @@ class Breakpoint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Breakpoint:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,15 @@ class AgentBreakpoint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AgentBreakpoint:
-        """From plain data."""
-        point = data["break_point"]
-        kind = ToolBreakpoint if "tool_name" in point else Breakpoint
-        return cls(data["agent_name"], kind.from_dict(point))
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged, or names another component.
+        """
+        with reading_part(cls):
+            point = data["break_point"]
+            kind = ToolBreakpoint if "tool_name" in point else Breakpoint
+            return cls(data["agent_name"], kind.from_dict(point))
 
 
 @dataclass
@@ -194,8 +204,13 @@ class PipelineState:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PipelineState:
-        """From plain data."""
-        return cls(data["inputs"], data["component_visits"], data["pipeline_outputs"])
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter, cleandoc, getdoc
 from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
@@ -94,12 +94,23 @@ class ComponentTool(Tool):
         """The parameters of the component's `run`, and its inputs."""
         return tuple(dict.fromkeys([*signature(self.component.run).parameters, *self._inputs]))
 
+    @property
+    def async_function(self) -> Any:
+        """The component's `run_async`, if it has one."""
+        return self._arun if callable(getattr(self.component, "run_async", None)) else None
+
     def _run(self, **given: Any) -> Any:
-        made = {
+        return self.component.run(**self._taken(given))
+
+    async def _arun(self, **given: Any) -> Any:
+        return await self.component.run_async(**self._taken(given))
+
+    def _taken(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the component's `run`, as objects of the types that it names."""
+        return {
             key: _made(self._inputs[key].type, value) if key in self._inputs else value
             for key, value in given.items()
         }
-        return self.component.run(**made)
 
     def _schema(self, filled: set[str]) -> dict[str, Any]:
         """The JSON schema of the parameters that the model fills."""
@@ -167,13 +178,14 @@ def _documented(function: Any) -> tuple[str, dict[str, str]]:
 
 
 def _described(hint: Any, models: dict[type, Any]) -> Any:
-    """A type whose dataclasses are models that describe their fields."""
+    """A type whose dataclasses are models that describe their fields; one that is annotated says
+    itself what it is."""
     if is_dataclass(hint):
         return _model_of(hint, models)
     origin: Any = get_origin(hint)
     args: tuple[Any, ...] = get_args(hint)
     if (
-        origin is None
+        origin in (None, Annotated)
         or not args
         or not any(isinstance(one, type) or get_origin(one) for one in args)
     ):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from inspect import Parameter
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints, overload
 
@@ -123,7 +124,7 @@ def inputs_of(obj: Any) -> dict[str, Input]:
     if (sockets := getattr(obj, "__haystack_input__", None)) is not None:
         return {name: _read_socket(one) for name, one in sockets._sockets_dict.items()}
     declared: dict[str, Input] = dict(getattr(obj, "__input_types__", {}))
-    hints = get_type_hints(obj.__class__.run)
+    hints = get_type_hints(obj.__class__.run, include_extras=True)
     for name, one in signature(obj.run).parameters.items():
         if one.kind is not Parameter.VAR_KEYWORD:
             declared[name] = Input(hints.get(name, Parameter.empty), one.default)
@@ -145,12 +146,23 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     Raises:
         DeserializationError: The data is of another class.
     """
-    if "type" not in data:
-        raise DeserializationError(f"A serialized {cls.__name__} needs a 'type'.")
-    if not is_name_of(data["type"], cls):
-        raise DeserializationError(f"The data is of a {data['type']}, not of a {cls.__name__}.")
-    with reading(cls):
+    with reading_component(cls, data):
         return cls(**data.get("init_parameters", {}))
+
+
+@contextmanager
+def reading_component(cls: type, data: Mapping[str, Any]) -> Generator[None]:
+    """Read a component of a class from what `default_to_dict` wrote.
+
+    Raises:
+        DeserializationError: The data is of another class, or does not fit.
+    """
+    with reading(cls):
+        if "type" not in data:
+            raise DeserializationError(f"A serialized {cls.__name__} needs a 'type'.")
+        if not is_name_of(data["type"], cls):
+            raise DeserializationError(f"The data is of a {data['type']}, not of a {cls.__name__}.")
+        yield
 
 
 def component_to_dict(obj: Any, name: str) -> dict[str, Any]:
@@ -219,4 +231,5 @@ __all__ = [
     "default_to_dict",
     "deserialize_chatgenerator_inplace",
     "inputs_of",
+    "reading_component",
 ]

@@ -6,7 +6,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from plait.errors import GraphError, InvalidInputError, RunError, StorageError, ToolDefinitionError
+from plait.errors import (
+    GraphError,
+    InvalidInputError,
+    InvalidValueError,
+    RunError,
+    StorageError,
+    ToolDefinitionError,
+)
 
 if TYPE_CHECKING:
     from plait.haystack.breakpoints import AgentSnapshot, PipelineSnapshot
@@ -49,8 +56,31 @@ def reading(kind: type) -> Generator[None]:
     except Exception as error:
         if type(error) not in _UNTOLD:
             raise
-        text = f"The data is not that of {kind.__name__}: {error!r:.300}"
-        raise DeserializationError(text) from error
+        raise DeserializationError(_misfit(kind, error)) from error
+
+
+@contextmanager
+def reading_part(kind: type) -> Generator[None]:
+    """The same for what messages, chunks and breakpoints are made of.
+
+    Raises:
+        InvalidValueError: The data does not fit.
+
+    >>> with reading_part(dict):
+    ...     {}["a"]
+    Traceback (most recent call last):
+    plait.errors.InvalidValueError: The data is not that of dict: KeyError('a')
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error) not in _UNTOLD:
+            raise
+        raise InvalidValueError(_misfit(kind, error)) from error
+
+
+def _misfit(kind: type, error: Exception) -> str:
+    return f"The data is not that of {kind.__name__}: {error!r:.300}"
 
 
 class PipelineInvalidPipelineSnapshotError(StorageError):
@@ -215,4 +245,5 @@ __all__ = [
     "ToolNotFoundException",
     "ToolOutputMergeError",
     "reading",
+    "reading_part",
 ]

@@ -17,25 +17,25 @@ from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import is_haystack_generator
 from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
-from plait.chat_models.wire import standard_blocks
+from plait.chat_models.wire import standard_blocks, whole_message
 from plait.common.reflection import signature
 from plait.errors import InvalidInputError, InvalidValueError
-from plait.haystack.components import default_to_dict
+from plait.haystack.components import default_to_dict, reading_component
 from plait.haystack.errors import (
     ComponentError,
     NoGeneratorError,
     SerializationError,
-    reading,
 )
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
-from plait.haystack.registry import name_of, remember
+from plait.haystack.registry import remember
 from plait.haystack.streaming import (
     ComponentInfo,
     StreamingCallbackT,
     StreamingChunk,
     ToolCallDelta,
+    from_a_thread,
     select_streaming_callback,
 )
 from plait.haystack.tools import (
@@ -43,7 +43,7 @@ from plait.haystack.tools import (
     check_names,
     flatten_tools_or_toolsets,
     read_parameters,
-    serialize_tools_or_toolset,
+    write_parameters,
 )
 from plait.runnables.config import run_in_executor
 
@@ -52,6 +52,14 @@ log = logging.getLogger(__name__)
 OURS = Kinds(ChatMessage, ToolCall, ImageContent, ReasoningContent)
 _FINISHED = {"tool_use": "tool_calls", "end_turn": "stop", "max_tokens": "length"}
 """Reasons that not all providers call as OpenAI does."""
+_COUNTED = {
+    "audio": "audio_tokens",
+    "cache_read": "cached_tokens",
+    "reasoning": "reasoning_tokens",
+    "accepted_prediction": "accepted_prediction_tokens",
+    "rejected_prediction": "rejected_prediction_tokens",
+}
+"""Kinds of tokens, and what OpenAI calls their counts."""
 
 
 class ChatGenerator(Protocol):
@@ -128,7 +136,7 @@ class ChatModelGenerator:
         for chunk in model.stream(given, **asked):
             for piece in heard.pieces(chunk):
                 hear(piece)
-        return {"replies": [reply_of(heard.whole)]}
+        return {"replies": [reply_of(whole_message(heard.whole))]}
 
     async def run_async(
         self,
@@ -151,7 +159,7 @@ class ChatModelGenerator:
         async for chunk in model.astream(given, **asked):
             for piece in heard.pieces(chunk):
                 await hear(piece)
-        return {"replies": [reply_of(heard.whole)]}
+        return {"replies": [reply_of(whole_message(heard.whole))]}
 
     def _asked(
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None
@@ -185,13 +193,11 @@ class ChatModelGenerator:
                 f"A chat model that is an object cannot be serialized: {self.model!r:.100}. Give "
                 "the agent its name instead, such as 'openai:gpt-5'."
             )
-        callback = self.streaming_callback
         return default_to_dict(
             self,
             model=self.model,
-            streaming_callback=None if callback is None else name_of(callback),
             generation_kwargs=self.generation_kwargs,
-            tools=serialize_tools_or_toolset(self.tools),
+            **write_parameters(self.tools, self.streaming_callback),
         )
 
     @classmethod
@@ -201,7 +207,7 @@ class ChatModelGenerator:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        with reading(cls):
+        with reading_component(cls, data):
             return cls(**read_parameters(data))
 
 
@@ -245,11 +251,9 @@ def write_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     }
     given, made = usage.get("input_token_details"), usage.get("output_token_details")
     if given:
-        names = {"audio": "audio_tokens", "cache_read": "cached_tokens"}
-        written["prompt_tokens_details"] = {names.get(k, k): v for k, v in given.items()}
+        written["prompt_tokens_details"] = {_COUNTED.get(k, k): v for k, v in given.items()}
     if made:
-        names = {"audio": "audio_tokens", "reasoning": "reasoning_tokens"}
-        written["completion_tokens_details"] = {names.get(k, k): v for k, v in made.items()}
+        written["completion_tokens_details"] = {_COUNTED.get(k, k): v for k, v in made.items()}
     return written
 
 
@@ -375,12 +379,7 @@ async def aask(
         heard = {} if hear is None else {"streaming_callback": hear}
         done = await generator.run_async(messages=messages, tools=tools, **heard)
         return _replies(generator, done)
-    loop = asyncio.get_running_loop()
-
-    def hear_there(chunk: StreamingChunk) -> None:
-        asyncio.run_coroutine_threadsafe(hear(chunk), loop).result()
-
-    there = None if hear is None else hear_there
+    there = None if hear is None else from_a_thread(hear, asyncio.get_running_loop())
     return await run_in_executor(None, ask, generator, messages, tools, there)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from warnings import warn
 
 from plait.errors import InvalidValueError, MissingExtraError, NotSupportedError
+from plait.haystack.errors import reading_part
 
 Detail = Literal["auto", "high", "low"]
 
@@ -89,8 +90,13 @@ class ImageContent:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ImageContent:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
     @classmethod
     def from_file_path(

@@ -7,6 +7,7 @@ the model is told, and what the streaming callback hears.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -19,21 +20,21 @@ from plait.errors import (
     NotSupportedError,
     ToolDefinitionError,
 )
-from plait.haystack.components import default_to_dict
+from plait.haystack.components import default_to_dict, reading_component
 from plait.haystack.errors import (
     SerializationError,
     StringConversionError,
     ToolInvocationError,
     ToolNotFoundException,
     ToolOutputMergeError,
-    reading,
 )
 from plait.haystack.messages import ChatMessage, ToolCall
-from plait.haystack.registry import name_of, remember
+from plait.haystack.registry import remember
 from plait.haystack.state import State
 from plait.haystack.streaming import (
     StreamingCallbackT,
     StreamingChunk,
+    from_a_thread,
     select_streaming_callback,
 )
 from plait.haystack.tools import (
@@ -42,8 +43,8 @@ from plait.haystack.tools import (
     check_names,
     flatten_tools_or_toolsets,
     read_parameters,
-    serialize_tools_or_toolset,
     warm_up_tools,
+    write_parameters,
 )
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolNode
@@ -77,10 +78,10 @@ class _Executed(BaseTool):
 
     async def _arun(self, **arguments: Any) -> tuple[str, Any]:
         tool = cast("Tool", self.its)
-        if not iscoroutinefunction(tool.function):
+        if (function := tool.async_function) is None:
             return await super()._arun(**arguments)
         try:
-            return "", await tool.function(**arguments)
+            return "", await function(**arguments)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -240,7 +241,7 @@ class ToolInvoker:
         """
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, False)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
-        prepared = self._prepare(messages, state, tools, passed)
+        prepared = self._prepare(messages, state, tools, passed, passed)
         answers: list[ChatMessage] = list(prepared.refused)
         if prepared.calls:
             done = prepared.node.invoke(prepared.requests, {"max_concurrency": self.max_workers})
@@ -264,7 +265,8 @@ class ToolInvoker:
         """The async twin of `run`: async functions are awaited, others run on threads."""
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, True)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
-        prepared = self._prepare(messages, state, tools, passed)
+        there = passed and from_a_thread(passed, asyncio.get_running_loop())
+        prepared = self._prepare(messages, state, tools, there, passed)
         answers: list[ChatMessage] = list(prepared.refused)
         if prepared.calls:
             done = await prepared.node.ainvoke(
@@ -302,7 +304,10 @@ class ToolInvoker:
         state: State | None,
         tools: ToolsType | None,
         passed: Any,
+        awaited: Any,
     ) -> _Prepared:
+        """What a run does; `passed` is the callback for tools that are functions, `awaited` for
+        those that are awaited."""
         state = State({}) if state is None else state
         node, known = self._executor_of(tools)
         calls: list[ToolCall] = []
@@ -316,7 +321,8 @@ class ToolInvoker:
                 continue
             arguments = _arguments(tool, call.arguments, state)
             if passed is not None and "streaming_callback" in tool.parameter_names():
-                arguments.setdefault("streaming_callback", passed)
+                own = passed if tool.async_function is None else awaited
+                arguments.setdefault("streaming_callback", own)
             # The place of a call in its message is stable over resumes, as its id must be.
             call_id = call.id or f"call-{len(requests)}"
             request = {"type": "tool_call", "name": tool.name, "id": call_id, "args": arguments}
@@ -383,14 +389,12 @@ class ToolInvoker:
             SerializationError: A tool or the callback has no such form; or there are policies.
         """
         refuse_policies(self.policies)
-        callback = self.streaming_callback
         ours = {"journal": True} if self.journal else {}  # Haystack's takes no such argument
         return default_to_dict(
             self,
-            tools=serialize_tools_or_toolset(self.tools),
+            **write_parameters(self.tools, self.streaming_callback),
             raise_on_failure=self.raise_on_failure,
             convert_result_to_json_string=self.convert_result_to_json_string,
-            streaming_callback=None if callback is None else name_of(callback),
             enable_streaming_callback_passthrough=self.enable_streaming_callback_passthrough,
             max_workers=self.max_workers,
             **ours,
@@ -403,7 +407,7 @@ class ToolInvoker:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        with reading(cls):
+        with reading_component(cls, data):
             return cls(**read_parameters(data))
 
 

@@ -28,7 +28,7 @@ from plait.haystack.breakpoints import (
 from plait.haystack.generators import aask, ask
 from plait.haystack.guests import worker_of
 from plait.haystack.invoker import ToolInvoker
-from plait.haystack.messages import ChatMessage
+from plait.haystack.messages import ChatMessage, ChatRole
 from plait.haystack.open_calls import closed
 from plait.haystack.snapshots import Standing, failure, stop_at
 from plait.haystack.state import Schema, State
@@ -133,7 +133,7 @@ class Loop:
 
     def _ask(self, values: Values) -> Values:
         run, here = self._standing(values, CHAT_GENERATOR)
-        if self._is_out_of_steps(here):
+        if _is_answered(values) or self._is_out_of_steps(here):
             return {VISITS: NO_VISITS}
         with self._entered(run, here):
             replies = ask(self.generator, here.messages, run.tools, run.streaming_callback)
@@ -141,7 +141,7 @@ class Loop:
 
     async def _aask(self, values: Values) -> Values:
         run, here = self._standing(values, CHAT_GENERATOR)
-        if self._is_out_of_steps(here):
+        if _is_answered(values) or self._is_out_of_steps(here):
             return {VISITS: NO_VISITS}
         with self._entered(run, here):
             replies = await aask(self.generator, here.messages, run.tools, run.streaming_callback)
@@ -242,6 +242,13 @@ def _has_called(values: Values) -> bool:
     """Whether the model was asked last, and its tools have not run."""
     visits = values.get(VISITS, NO_VISITS)
     return visits[CHAT_GENERATOR] > visits[TOOL_INVOKER]
+
+
+def _is_answered(values: Values) -> bool:
+    """Whether an answer stands where the model had called tools: a program has put it there."""
+    messages: list[ChatMessage] = values.get("messages", [])
+    last = messages[-1] if messages and _has_called(values) else None
+    return last is not None and last.is_from(ChatRole.ASSISTANT) and not last.tool_calls
 
 
 def _visited(here: Standing) -> dict[str, int]:

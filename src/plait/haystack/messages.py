@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Self, TypeVar, cast
 
 from plait.errors import InvalidValueError
+from plait.haystack.errors import reading_part
 from plait.haystack.images import ImageContent
 
 Part = TypeVar("Part")
@@ -49,8 +50,13 @@ class TextContent:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TextContent:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass
@@ -73,8 +79,13 @@ class ToolCall:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolCall:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass
@@ -100,14 +111,10 @@ class ToolCallResult:
         """From plain data.
 
         Raises:
-            InvalidValueError: A field is missing.
+            InvalidValueError: It is damaged.
         """
-        if not all(key in data for key in ("result", "origin", "error")):
-            raise InvalidValueError(
-                "The result of a tool call needs 'result', 'origin' and 'error'. "
-                f"There are: {sorted(data)}."
-            )
-        return cls(data["result"], ToolCall.from_dict(data["origin"]), data["error"])
+        with reading_part(cls):
+            return cls(data["result"], ToolCall.from_dict(data["origin"]), data["error"])
 
 
 @dataclass
@@ -128,8 +135,13 @@ class ReasoningContent:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ReasoningContent:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 Content = TextContent | ToolCall | ToolCallResult | ImageContent | ReasoningContent
@@ -364,6 +376,8 @@ class ChatMessage:
         Raises:
             InvalidValueError: Role or content is missing or unknown.
         """
+        if not isinstance(cast("Any", data), Mapping):
+            raise InvalidValueError(f"A serialized message is a dict, not {data!r:.200}")
         name, meta = data.get("name", data.get("_name")), data.get("meta", data.get("_meta"))
         role = data.get("role", data.get("_role"))
         content = data.get("content", data.get("_content"))
@@ -425,10 +439,7 @@ def _part_from_dict(part: Any) -> Any:
         if key == "text":
             return TextContent(value)
         if key in _PARTS:
-            try:
-                return _PARTS[key].from_dict(value)
-            except (AttributeError, KeyError, TypeError) as error:
-                raise InvalidValueError(f"Damaged {key} of a message: {error!r:.200}") from error
+            return _PARTS[key].from_dict(value)
     raise InvalidValueError(
         f"Unknown part of a message: {part!r:.200}. It is one of {', '.join(_PARTS)}."
     )

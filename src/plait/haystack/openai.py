@@ -10,16 +10,14 @@ from typing import Any, Self
 from plait.chat_models.openai import ChatOpenAI
 from plait.chat_models.openai.model import schema_form
 from plait.errors import NotSupportedError
-from plait.haystack.components import default_to_dict
-from plait.haystack.errors import reading
+from plait.haystack.components import default_to_dict, reading_component
 from plait.haystack.generators import ChatModelGenerator, reply_of
 from plait.haystack.messages import ChatMessage
-from plait.haystack.registry import name_of
 from plait.haystack.secrets import Secret, deserialize_secrets_inplace
 from plait.haystack.streaming import StreamingCallbackT
 from plait.haystack.tools import (
     ToolsType,
-    serialize_tools_or_toolset,
+    write_parameters,
 )
 
 KEY = Secret.from_env_var("OPENAI_API_KEY")
@@ -160,18 +158,16 @@ class OpenAIChatGenerator(ChatModelGenerator):
             ConfigError: The key is no environment variable's.
             SerializationError: A tool or the callback has no such form.
         """
-        callback = self.streaming_callback
         return default_to_dict(
             self,
             model=self.model,
-            streaming_callback=None if callback is None else name_of(callback),
             api_base_url=self.api_base_url,
             organization=self.organization,
             generation_kwargs=_with_form(self.generation_kwargs),
             api_key=self.api_key.to_dict(),
             timeout=self.timeout,
             max_retries=self.max_retries,
-            tools=serialize_tools_or_toolset(self.tools),
+            **write_parameters(self.tools, self.streaming_callback),
             tools_strict=self.tools_strict,
             http_client_kwargs=None,
         )
@@ -183,7 +179,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        with reading(cls):
+        with reading_component(cls, data):
             init = dict(data.get("init_parameters", {}))
             deserialize_secrets_inplace(init, ["api_key"])
         return super().from_dict({**data, "init_parameters": init})

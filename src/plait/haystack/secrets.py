@@ -99,11 +99,11 @@ class Secret:
         """From plain data.
 
         Raises:
-            DeserializationError: It is of another kind.
+            DeserializationError: It is damaged, or of another kind.
         """
-        if data.get("type") != "env_var":
-            raise DeserializationError(f"Unknown kind of secret: {data.get('type')!r}")
         with reading(cls):
+            if data.get("type") != "env_var":
+                raise DeserializationError(f"Unknown kind of secret: {data.get('type')!r}")
             return cls(tuple(data["env_vars"]), data.get("strict", True))
 
 

@@ -132,15 +132,61 @@ def restore(snapshot: Any, schema: Mapping[str, Any]) -> Restored:
         raise PipelineInvalidPipelineSnapshotError(
             f"An agent goes on from an AgentSnapshot, not from {snapshot!r:.100}."
         )
-    values = read_value(snapshot.results.get("data"))
+    values = _values(snapshot)
     if unknown := sorted(set(values) - set(schema)):
         raise PipelineInvalidPipelineSnapshotError(
             f"The snapshot has values of {unknown}, which the agent's state_schema lacks. Give the "
             "agent the state_schema that the snapshot was taken with."
         )
-    waiting = snapshot.component_inputs[TOOL_INVOKER]["serialized_data"].get("messages") or ()
-    visits = {CHAT_GENERATOR: 0, TOOL_INVOKER: 0, **snapshot.component_visits}
-    return Restored(values, visits, max(1, len(waiting)))
+    waiting: Any = snapshot.component_inputs[TOOL_INVOKER]["serialized_data"].get("messages")
+    if not isinstance(waiting, (list, type(None))):
+        raise PipelineInvalidPipelineSnapshotError(
+            f"The messages of the snapshot's tool_invoker are a list, not {waiting!r:.100}."
+        )
+    return Restored(values, _visits(snapshot), max(1, len(cast("list[Any]", waiting or []))))
+
+
+def _values(snapshot: AgentSnapshot) -> dict[str, Any]:
+    """The values of the state that a snapshot holds.
+
+    Raises:
+        PipelineInvalidPipelineSnapshotError: They are none of an agent.
+        DeserializationError: They are damaged, or name something that is not registered.
+    """
+    is_by_key = isinstance(cast("Any", snapshot.values), dict)
+    values = read_value(snapshot.results["data"])
+    messages = values.get("messages", []) if is_by_key else None
+    if not isinstance(messages, list) or not all(
+        isinstance(one, ChatMessage) for one in cast("list[Any]", messages)
+    ):
+        raise PipelineInvalidPipelineSnapshotError(
+            "The state of a snapshot holds values by key, among them a list of messages, not "
+            f"{values!r:.200}"
+        )
+    return values
+
+
+def _visits(snapshot: AgentSnapshot) -> dict[str, int]:
+    """How often each component has run; the model once more than its tools, if these are next.
+
+    What a program has changed in the snapshot counts, but never says that another component is
+    next than the one that the agent has stopped at.
+
+    Raises:
+        PipelineInvalidPipelineSnapshotError: They are no counts.
+    """
+    given = cast("Any", snapshot.component_visits)
+    if not isinstance(given, Mapping) or not all(
+        isinstance(count, int) for count in cast("Mapping[str, Any]", given).values()
+    ):
+        raise PipelineInvalidPipelineSnapshotError(
+            f"The component_visits of a snapshot are counts by component, not {given!r:.100}."
+        )
+    visits = {CHAT_GENERATOR: 0, TOOL_INVOKER: 0, **cast("Mapping[str, int]", given)}
+    asked, acted = visits[CHAT_GENERATOR], visits[TOOL_INVOKER]
+    if isinstance(snapshot.break_point.break_point, ToolBreakpoint):
+        return {**visits, CHAT_GENERATOR: max(asked, acted + 1)}
+    return {**visits, TOOL_INVOKER: max(asked, acted)}
 
 
 def save_pipeline_snapshot(snapshot: PipelineSnapshot, directory: str | Path) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any, Literal, TypeAlias
 
 from plait.errors import InvalidValueError
+from plait.haystack.errors import reading_part
 from plait.haystack.messages import ReasoningContent, ToolCallResult
 
 FinishReason: TypeAlias = Literal[
@@ -37,8 +39,13 @@ class ToolCallDelta:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolCallDelta:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass
@@ -66,8 +73,13 @@ class ComponentInfo:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ComponentInfo:
-        """From plain data."""
-        return cls(**data)
+        """From plain data.
+
+        Raises:
+            InvalidValueError: It is damaged.
+        """
+        with reading_part(cls):
+            return cls(**data)
 
 
 @dataclass
@@ -128,23 +140,22 @@ class StreamingChunk:
         """From plain data.
 
         Raises:
-            InvalidValueError: It has no content.
+            InvalidValueError: It is damaged.
         """
-        if "content" not in data:
-            raise InvalidValueError(f"A serialized StreamingChunk needs 'content': {dict(data)!r}")
-        info, result = data.get("component_info"), data.get("tool_call_result")
-        calls, thought = data.get("tool_calls"), data.get("reasoning")
-        return cls(
-            content=data["content"],
-            meta=data.get("meta", {}),
-            component_info=ComponentInfo.from_dict(info) if info else None,
-            index=data.get("index"),
-            tool_calls=[ToolCallDelta.from_dict(call) for call in calls] if calls else None,
-            tool_call_result=ToolCallResult.from_dict(result) if result else None,
-            start=data.get("start", False),
-            finish_reason=data.get("finish_reason"),
-            reasoning=ReasoningContent.from_dict(thought) if thought else None,
-        )
+        with reading_part(cls):
+            info, result = data.get("component_info"), data.get("tool_call_result")
+            calls, thought = data.get("tool_calls"), data.get("reasoning")
+            return cls(
+                content=data["content"],
+                meta=data.get("meta", {}),
+                component_info=ComponentInfo.from_dict(info) if info else None,
+                index=data.get("index"),
+                tool_calls=[ToolCallDelta.from_dict(call) for call in calls] if calls else None,
+                tool_call_result=ToolCallResult.from_dict(result) if result else None,
+                start=data.get("start", False),
+                finish_reason=data.get("finish_reason"),
+                reasoning=ReasoningContent.from_dict(thought) if thought else None,
+            )
 
 
 def _plain(part: Any) -> Any:
@@ -187,6 +198,18 @@ def is_async(callback: Any) -> bool:
     )
 
 
+def from_a_thread(
+    callback: Callable[[StreamingChunk], Coroutine[Any, Any, None]],
+    loop: asyncio.AbstractEventLoop,
+) -> SyncStreamingCallbackT:
+    """An async callback of an event loop, for what runs on another thread and calls it."""
+
+    def hear(chunk: StreamingChunk) -> None:
+        asyncio.run_coroutine_threadsafe(callback(chunk), loop).result()
+
+    return hear
+
+
 def print_streaming_chunk(chunk: StreamingChunk) -> None:
     """A streaming callback that prints: texts, thoughts, tool calls and results, as they come.
 
@@ -223,6 +246,7 @@ __all__ = [
     "StreamingChunk",
     "SyncStreamingCallbackT",
     "ToolCallDelta",
+    "from_a_thread",
     "is_async",
     "print_streaming_chunk",
     "select_streaming_callback",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from inspect import iscoroutinefunction
 from typing import Any, TypeAlias, cast
 
 from plait.common.reflection import signature
@@ -95,6 +96,11 @@ class Tool:
             raise
         except Exception as error:
             raise self.failed(error, kwargs) from error
+
+    @property
+    def async_function(self) -> Callable[..., Any] | None:
+        """What is awaited where that can be; None: the function runs on a thread."""
+        return self.function if iscoroutinefunction(self.function) else None
 
     def failed(self, error: Exception, arguments: Mapping[str, Any]) -> ToolInvocationError:
         """The error of a call whose function raised one."""
@@ -360,6 +366,20 @@ def deserialize_tools_or_toolset_inplace(data: dict[str, Any], key: str = "tools
         data[key] = read_tools(data[key])
 
 
+def write_parameters(
+    tools: ToolsType | None, streaming_callback: Callable[..., Any] | None
+) -> dict[str, Any]:
+    """Tools and a streaming callback as plain data, under the names that `read_parameters` reads.
+
+    Raises:
+        SerializationError: One has no such form.
+    """
+    return {
+        "tools": serialize_tools_or_toolset(tools),
+        "streaming_callback": None if streaming_callback is None else name_of(streaming_callback),
+    }
+
+
 def read_parameters(data: Mapping[str, Any]) -> dict[str, Any]:
     """What a component is made with again, where that may be tools and a streaming callback.
 
@@ -402,4 +422,5 @@ __all__ = [
     "serialize_tools_or_toolset",
     "warm_up_tools",
     "write_outputs",
+    "write_parameters",
 ]

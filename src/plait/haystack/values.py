@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime
 from enum import Enum
+from itertools import chain, repeat
 from typing import Any, cast
 
 from plait.haystack.errors import DeserializationError, SerializationError
@@ -93,7 +94,7 @@ def _write_items(value: Any, where: str) -> tuple[Schema, Any]:
     if not all(one["type"] in _PLAIN_TYPES for one in schemas) and any(
         one != schemas[0] for one in schemas
     ):
-        schema = {"type": "array", "prefixItems": schemas}
+        schema["prefixItems"] = schemas  # Haystack reads the first one's, and so all that are alike
     if isinstance(value, tuple):
         schema |= {"minItems": len(data), "maxItems": len(data)}
     elif not isinstance(value, list):
@@ -141,11 +142,8 @@ def _read(schema: Any, data: Any) -> Any:
 
 
 def _read_items(schema: Any, data: Any) -> Any:
-    if "prefixItems" in schema:
-        items = [_read(one, item) for one, item in zip(schema["prefixItems"], data, strict=True)]
-    else:
-        one = schema.get("items", {})
-        items = [_read(one, item) for item in data]
+    each = chain(schema.get("prefixItems", ()), repeat(schema.get("items", {})))
+    items = [_read(next(each), item) for item in data]  # more or fewer, if a program has changed it
     if schema.get("uniqueItems"):
         return frozenset(items) if schema.get("frozen") else set(items)
     return tuple(items) if "minItems" in schema else items

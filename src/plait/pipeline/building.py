@@ -248,6 +248,8 @@ class ModuleNode(Runnable[State, State]):
         self.component = blueprint.modules[name]
         self.inputs = blueprint.inputs[name]
         self.verbose = verbose
+        self.runnables = blueprint.modules[name].graphs()
+        """The graphs that run inside, for those who look at the pipeline's states and pictures."""
         self._ran = blueprint.ran_key(name)
         self._sent = [
             Sent(link, blueprint.wiring.source_key(link), blueprint.place_of(link))

@@ -133,6 +133,10 @@ class QueryComponent:
         """The types of outputs as far as they are known: a checkpoint may then store them."""
         return {}
 
+    def graphs(self) -> list[Any]:
+        """The compiled graphs that it runs."""
+        return []
+
     def partial(self, **values: Any) -> Self:
         """Give some of its inputs values, so that they need no link.
 

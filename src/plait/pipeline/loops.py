@@ -66,6 +66,9 @@ class LoopComponent(QueryComponent):
     def output_keys(self) -> OutputKeys:
         return self.pipeline.output_keys
 
+    def graphs(self) -> list[Any]:
+        return [self.pipeline.graph]
+
     def _run_component(self, **inputs: Any) -> Values:
         left = self.max_iterations
         while True:

@@ -47,6 +47,10 @@ class RunnableComponent(QueryComponent):
     def output_keys(self) -> OutputKeys:
         return self._outputs
 
+    def graphs(self) -> list[Any]:
+        runnable = cast("Any", self.runnable)
+        return [runnable.graph if hasattr(runnable, "get_leaf_keys") else runnable]
+
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
         return self._named(self.runnable.invoke(inputs if self._is_named else inputs[INPUT]))
 

@@ -201,8 +201,11 @@ class QueryPipeline(Runnable[Any, Any]):
 
         Raises:
             UnknownNodeError: there is no module of such a name.
-            InvalidGraphError: a module has not exactly one required input, or not one output.
+            InvalidGraphError: it is no list; a module has not exactly one required input, or not
+                one output.
         """
+        if isinstance(chain, str) or not isinstance(cast("Any", chain), Sequence):
+            raise InvalidGraphError(f"A chain is a list of modules, not {chain!r:.100}.")
         names: list[str] = []
         for place in chain:
             if isinstance(place, str):
@@ -628,7 +631,13 @@ class QueryPipeline(Runnable[Any, Any]):
     # --- what it says about itself ---------------------------------------------------------------
 
     def get_graph(self, config: ConfigLike | None = None, *, xray: bool | int = False) -> Graph:
-        """The modules and links, to be drawn; edges say which output becomes which input."""
+        """The modules and links, to be drawn; edges say which output becomes which input.
+
+        Args:
+            config: the config.
+            xray: True shows what is inside modules that are graphs or pipelines, a number so many
+                levels of it.
+        """
         drawn = self.graph.get_graph(config, xray=xray)
         labels: dict[tuple[str, str], dict[str, None]] = {}
         for link in self.links:
@@ -636,12 +645,11 @@ class QueryPipeline(Runnable[Any, Any]):
             said = target if source in (OUTPUT, target) else f"{source} as {target}"
             labels.setdefault((link.src, link.dest), {})[said] = None
         certain = {(link.src, link.dest) for link in self.links if link.condition_fn is None}
-        drawn.edges = [
-            edge._replace(data=", ".join(labels[edge[:2]]), conditional=(edge[:2] not in certain))
-            if edge[:2] in labels
-            else edge
-            for edge in drawn.edges
-        ]
+        for at, edge in enumerate(drawn.edges):
+            ends = _module_of(edge.source), _module_of(edge.target)
+            if ends in labels:
+                said = ", ".join(labels[ends])
+                drawn.edges[at] = edge._replace(data=said, conditional=ends not in certain)
         return drawn
 
     def get_input_schema(self, config: ConfigLike | None = None) -> type[BaseModel]:
@@ -652,6 +660,11 @@ class QueryPipeline(Runnable[Any, Any]):
         fields: dict[str, Any] = dict.fromkeys(required, (Any, ...))
         fields.update(dict.fromkeys(optional, (Any, None)))
         return create_model(f"{self.name}Input", **fields)
+
+
+def _module_of(node: str) -> str:
+    """The module of a node in a picture: itself, or that which it is inside of."""
+    return node.partition(":")[0]
 
 
 __all__ = ["ComponentIntermediates", "QueryPipeline"]

@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import create_react_agent
 
 
 class Model(BaseChatModel):
@@ -92,3 +93,32 @@ def case_in_a_graph(env):
         found.append([message.content for message in compiled.invoke(given)["messages"]])
         found.append(model.used)
     return found
+
+
+class CutOff(Model):
+    """Ends, by its limit of tokens, within the arguments of a call."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        pieces = [("pay", '{"euro": 1', "1", 0), (None, "0", None, 0)]
+        if messages[-1].type == "human":
+            for name, args, call_id, index in pieces:
+                piece = {"name": name, "args": args, "id": call_id, "index": index}
+                yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[piece]))
+        else:
+            yield ChatGenerationChunk(message=AIMessageChunk("paid"))
+
+
+def case_calls_that_are_cut_off(env):
+    paid = []
+
+    def pay(euro: int) -> str:
+        """Pay."""
+        paid.append(euro)
+        return "paid"
+
+    agent = create_react_agent(CutOff(streaming=True, used=[]), [pay])
+    agent.invoke({"messages": [HumanMessage("Pay 1000 euro.")]})
+    return paid, CutOff(streaming=True, used=[]).invoke("q").tool_calls

@@ -13,7 +13,7 @@ from haystack.components.tools import ToolInvoker
 from haystack.core.errors import BreakpointException
 from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall
 from haystack.dataclasses.breakpoints import AgentBreakpoint, Breakpoint, ToolBreakpoint
-from haystack.tools import create_tool_from_function, tool
+from haystack.tools import ComponentTool, create_tool_from_function, tool
 
 say = ChatMessage.from_assistant
 user = ChatMessage.from_user
@@ -233,3 +233,29 @@ async def case_async_tool(env):
         warnings.simplefilter("ignore")  # the peer never awaits it
         done = await it.run_async([user("hi")])
     return done["messages"][2].tool_call_result.result.partition(" at ")[0]
+
+
+async def case_callbacks_that_are_handed_to_tools(env):
+    def tell(text: str, streaming_callback: Any = None) -> str:
+        """Tell."""
+        coroutine = streaming_callback(StreamingChunk(text))
+        if coroutine is not None:
+            coroutine.close()  # so that nobody warns of it
+        return text
+
+    heard = []
+
+    async def hear(chunk):
+        heard.append(chunk.content or chunk.finish_reason)
+
+    expert = Agent(chat_generator=Both(say("three strands")), tools=[add])
+    question = user("how many?").to_dict()
+    it = agent(
+        call("tell", text="so"),
+        call("expert", messages=[question]),
+        say("done now"),
+        tools=[create_tool_from_function(tell), ComponentTool(expert, "expert", "Knows.")],
+        tool_invoker_kwargs={"enable_streaming_callback_passthrough": True},
+    )
+    await it.run_async([user("hi")], streaming_callback=hear)
+    return heard

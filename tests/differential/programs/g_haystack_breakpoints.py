@@ -18,6 +18,7 @@ from haystack.dataclasses.breakpoints import (
     AgentSnapshot,
     Breakpoint,
     PipelineSnapshot,
+    PipelineState,
     ToolBreakpoint,
 )
 from haystack.tools import ComponentTool, Tool, tool
@@ -222,6 +223,35 @@ def case_resumed_with_the_state_edited(env):
     return it.run([], snapshot=AgentSnapshot.from_dict(data)), it.chat_generator.seen
 
 
+def case_resumed_with_the_visits_changed(env):
+    found = []
+    for point in (before_generator(), before_generator(1), before_tools(), before_tools(1)):
+        for visits in (0, 3):
+            snapshot = taken(point)
+            snapshot.component_visits = {"chat_generator": visits, "tool_invoker": visits}
+            it = agent(say("done"), max_agent_steps=5)
+            found.append((it.run([], snapshot=snapshot), it.chat_generator.seen))
+    return found
+
+
+def resumed_with_last(*more):
+    """What a run gives that goes on with other messages than the call that it has stopped at."""
+    data = taken(before_tools()).to_dict()
+    state = data["component_inputs"]["tool_invoker"]["serialized_data"]["state"]
+    messages = state["data"]["serialized_data"]["messages"]
+    messages[-1:] = [message.to_dict() for message in more]
+    it = agent(say("done"))
+    return it.run([], snapshot=AgentSnapshot.from_dict(data)), it.chat_generator.seen
+
+
+def case_resumed_with_an_answer_of_ones_own(env):
+    return resumed_with_last(say("no need"))
+
+
+def case_resumed_with_another_question(env):
+    return resumed_with_last(), resumed_with_last(user("stop that"))
+
+
 def case_resumed_until_the_next_point(env):
     it = agent(call("add", "9", a=1, b=1), say("done"))
     try:
@@ -278,6 +308,17 @@ def case_snapshot_in_a_file(env):
         loaded == error.pipeline_snapshot,
         agent(say("done")).run([], snapshot=loaded.agent_snapshot),
     )
+
+
+def case_breakpoints_of_damaged_data(env):
+    return [
+        env.error(lambda: kind.from_dict(data))
+        for kind in (Breakpoint, ToolBreakpoint, AgentBreakpoint, PipelineState)
+        for data in (None, 5, "x", [])
+    ] + [
+        env.error(lambda: kind.from_dict({"zz": 1}))
+        for kind in (Breakpoint, ToolBreakpoint, PipelineState)
+    ]
 
 
 def case_files_that_are_none(env):

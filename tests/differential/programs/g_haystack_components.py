@@ -5,13 +5,14 @@ import os
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 from haystack import component
 from haystack.components.agents import Agent
 from haystack.components.agents.state import merge_lists
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import ComponentTool
+from pydantic import Field
 
 say = ChatMessage.from_assistant
 user = ChatMessage.from_user
@@ -129,6 +130,35 @@ def case_called(env):
         env.error(lambda: tool.invoke(name="Bo", unknown=1)),
         env.error(lambda: tool.invoke(times=2)),
         env.error(lambda: ComponentTool(Failing()).invoke(x=1)),
+    ]
+
+
+@component
+class Bounded:
+    """Counts."""
+
+    @component.output_types(text=str)
+    def run(
+        self,
+        times: Annotated[int, Field(ge=1, le=3, description="How often.")],
+        who: Annotated[Optional[Person], "Who does it."] = None,  # noqa: UP045
+        words: Annotated[list[Address], Field(max_length=1)] = (),
+    ):
+        """Counts.
+
+        :param who: Whose count it is.
+        """
+        return {"text": f"{times} {who} {words}"}
+
+
+def case_annotated_parameters(env):
+    tool = ComponentTool(Bounded())
+    return [
+        tool.tool_spec,
+        tool.invoke(times=3),
+        tool.invoke(times="2", who={"name": "Bo"}, words=[{"street": "a"}]),
+        env.error(lambda: tool.invoke(times=4)),
+        env.error(lambda: tool.invoke(times=1, words=[{"street": "a"}, {"street": "b"}])),
     ]
 
 

@@ -25,6 +25,7 @@ from haystack.dataclasses import (
     ToolCallResult,
     select_streaming_callback,
 )
+from haystack.dataclasses.breakpoints import AgentBreakpoint
 
 say, user = ChatMessage.from_assistant, ChatMessage.from_user
 CALL = ToolCall("t", {"a": "é"}, "i")
@@ -316,6 +317,35 @@ def case_parts_as_data(env):
              ToolCallResult("r", CALL, True), ReasoningContent("r", {"a": 1}),
              ToolCallDelta(0, "t"), ComponentInfo("t", "n")]  # fmt: skip
     return [(p, p.to_dict(), type(p).from_dict(p.to_dict()) == p) for p in parts]
+
+
+def case_parts_of_damaged_data(env):
+    kinds = (TextContent, ToolCall, ReasoningContent, ToolCallDelta, ComponentInfo)
+    found = [
+        env.error(lambda: kind.from_dict(data))
+        for kind in kinds
+        for data in (None, 5, "x", [], {}, {"zz": 1})
+    ]
+    chunk = StreamingChunk("", index=0, tool_calls=[ToolCallDelta(0)]).to_dict()
+    damages = (
+        *({"tool_calls": calls} for calls in ([5], "x", [{"zz": 1}], [{}])),
+        *({"component_info": info} for info in (5, "x", [1], {"zz": 1})),
+        *({"tool_calls": None, "reasoning": thought} for thought in (5, "x", {"zz": 1})),
+        *({"tool_calls": None, "tool_call_result": result} for result in (5, {"zz": 1})),
+        {"index": None},
+        {"content": "x"},
+    )
+    found += [env.error(lambda: StreamingChunk.from_dict({**chunk, **d})) for d in damages]
+    return found + [env.error(lambda: StreamingChunk.from_dict(d)) for d in ("x", [], [1], {})]
+
+
+def case_damaged_data_that_python_tells_of(env):
+    return [
+        env.error(lambda: AgentBreakpoint.from_dict({})),
+        env.error(lambda: AgentBreakpoint.from_dict({"break_point": {"component_name": "a"}})),
+        env.error(lambda: ChatMessage.from_dict("x")),
+        env.error(lambda: ToolCallResult.from_dict([])),
+    ]
 
 
 def case_callbacks_are_selected(env):

@@ -7,12 +7,14 @@ import os
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ.setdefault("OPENAI_API_KEY", "no key")
 
+import copy
 import json
 from typing import Any, Optional
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.components.tools import ToolInvoker
 from haystack.dataclasses import ChatMessage
 from haystack.tools import (
     Tool,
@@ -341,6 +343,20 @@ def case_data_of_another_class(env):
         env.error(lambda: default_from_dict(Fixed, {"init_parameters": {}})),
         default_from_dict(Fixed, default_to_dict(Fixed("hi"), text="hi")).text,
     )
+
+
+def case_agents_of_another_class(env):
+    agent = whole().to_dict()
+    invoker = ToolInvoker([tool_of()]).to_dict()
+    generator = agent["init_parameters"]["chat_generator"]
+    found = []
+    for kind, own in ((Agent, agent), (ToolInvoker, invoker), (OpenAIChatGenerator, generator)):
+        for data in (agent, invoker, generator, {**own, "type": "nowhere.Nothing"}):
+            if data is not own:
+                found.append(env.error(lambda: kind.from_dict(copy.deepcopy(data))))
+        nameless = {key: value for key, value in own.items() if key != "type"}
+        found.append(env.error(lambda: kind.from_dict(copy.deepcopy(nameless))))
+    return found
 
 
 def case_components_that_are_none(env):

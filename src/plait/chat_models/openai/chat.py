@@ -176,7 +176,12 @@ def read_usage(usage: Block | None) -> Any:
     details: Block = usage.get("prompt_tokens_details") or {}
     made_of: Block = usage.get("completion_tokens_details") or {}
     inputs = present(audio=details.get("audio_tokens"), cache_read=details.get("cached_tokens"))
-    outputs = present(audio=made_of.get("audio_tokens"), reasoning=made_of.get("reasoning_tokens"))
+    outputs = present(
+        audio=made_of.get("audio_tokens"),
+        reasoning=made_of.get("reasoning_tokens"),
+        accepted_prediction=made_of.get("accepted_prediction_tokens"),
+        rejected_prediction=made_of.get("rejected_prediction_tokens"),
+    )
     return {
         "input_tokens": given,
         "output_tokens": made,
