@@ -78,15 +78,19 @@ def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
 def read_args(text: str | dict[str, Any] | None) -> dict[str, Any] | str:
     """The arguments of a call from JSON; what is no JSON object stays text, with nothing lost.
 
+    Line breaks may stand in its texts as they are: models write code so.
+
     >>> read_args('{"a": 1}'), read_args("{"), read_args("")
     ({'a': 1}, '{', {})
+    >>> read_args('{"code": "a' + chr(10) + 'b"}')["code"].split()
+    ['a', 'b']
     """
     if not text:
         return {}
     if isinstance(text, dict):  # some servers send the object itself
         return text
     try:
-        args = json.loads(text)
+        args = json.loads(text, strict=False)
     except json.JSONDecodeError:
         return text
     return cast("dict[str, Any]", args) if isinstance(args, dict) else text
