@@ -293,6 +293,12 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Handlers of tool errors that are none"
     ),
     "f_toolnode::without_a_runtime": "A ToolNode outside of a graph",
+    "g_agent_jumps::a_hook_that_is_not_the_last": "Jumps to tools",
+    "g_agent_jumps::a_limit_has_refused_one": "Jumps to tools",
+    "g_agent_jumps::a_person_has_refused_one": "Jumps to tools",
+    "g_agent_jumps::all_are_answered_by_the_hook": "Jumps to tools",
+    "g_agent_jumps::before_the_model_when_all_are_answered": "Jumps to tools",
+    "g_agent_jumps::some_are_answered_by_the_hook": "Jumps to tools",
     "g_agent_middleware::jumps_to_the_end_from_after_agent": "Jumps of hooks",
     "g_agent_middleware::undeclared_jumps": "Jumps of hooks",
     "g_agent_middleware_state::a_reducer_before_a_mark": "Reducers before a mark",
