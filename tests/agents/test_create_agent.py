@@ -32,7 +32,7 @@ from plait.errors import (
     UndeclaredJumpError,
     UnknownKeyWarning,
 )
-from plait.messages import AIMessage, SystemMessage
+from plait.messages import AIMessage, SystemMessage, ToolMessage
 from plait.prebuilt import ToolNode, create_react_agent
 from plait.prebuilt.tool_node import ToolPolicy
 from plait.stream import CustomTransformer, UpdatesTransformer
@@ -109,6 +109,32 @@ def test_a_hook_that_may_jump_to_tools_needs_tools() -> None:
         create_agent(
             ScriptedChatModel([]), middleware=[jumping("before_model", "tools", ["tools"])]
         )
+
+
+@pytest.mark.parametrize("place", ["last", "not the last"])
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [((), ["3", "7"]), (("1",), ["kept 1", "7"]), (("2", "1"), ["kept 2", "kept 1"])],
+)
+def test_a_jump_to_tools_runs_the_calls_that_nobody_has_answered(
+    place: str, kept: tuple[str, ...], told: list[str]
+) -> None:
+    @after_model(can_jump_to=["tools"])
+    def jump(state: Any, runtime: Any) -> Any:
+        if state["messages"][-1].text:
+            return None
+        answers = [ToolMessage(f"kept {id}", tool_call_id=id) for id in kept]
+        return {"jump_to": "tools", "messages": answers}
+
+    @after_model
+    def other(state: Any, runtime: Any) -> None:
+        pass
+
+    both = AIMessage("", tool_calls=[call("add", a=1, b=2), call("add", "2", a=3, b=4)])
+    hooks: Any = [jump, other] if place == "last" else [other, jump]  # they run in reverse
+    agent = create_agent(ScriptedChatModel([both, "done"]), [add], middleware=hooks)
+    heard = [m.text for m in agent.invoke(USER)["messages"]]
+    assert heard == ["hi", "", *told, "done"]
 
 
 def test_a_wrapper_of_the_model_cannot_jump() -> None:

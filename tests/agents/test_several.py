@@ -10,7 +10,11 @@ from tests.agents.scripted import THREAD, call, calls
 from typing_extensions import TypedDict
 
 from plait.agents import create_agent, create_agent_tool
-from plait.agents.middleware import ModelCallLimitMiddleware, ToolCallLimitMiddleware
+from plait.agents.middleware import (
+    ModelCallLimitMiddleware,
+    ToolCallLimitMiddleware,
+    before_model,
+)
 from plait.agents.supervisor import create_handoff_tool, create_supervisor
 from plait.agents.swarm import SwarmState, create_swarm
 from plait.agents.swarm import create_handoff_tool as swarm_handoff
@@ -206,6 +210,22 @@ def test_a_tool_of_the_supervisor_beside_a_handoff_is_answered_in_the_history() 
     answered = [one.tool_call_id for one in messages if one.type == "tool"]
     assert asked == set(answered)
     assert len(answered) == len(asked)
+
+
+def test_an_agent_that_says_nothing_leaves_the_other_handoffs_of_a_message() -> None:
+    @before_model(can_jump_to=["end"])
+    def closed(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"jump_to": "end"}
+
+    silent = create_agent(ScriptedChatModel([]), middleware=[closed], name="silent")
+    both = calls(call("transfer_to_math", "1"), call("transfer_to_silent", "2"))
+    model = ScriptedChatModel([both, "done"])
+    create_supervisor([worker("math", "it is 3"), silent], model=model).compile().invoke(USER)
+    heard = [
+        ([one["id"] for one in getattr(m, "tool_calls", ())], getattr(m, "tool_call_id", None))
+        for m in model.calls[-1].messages
+    ]
+    assert heard[1:4] == [(["1", "2"], None), ([], "1"), ([], "2")]
 
 
 def test_a_handoff_to_nobody_is_refused_with_the_nearest_name() -> None:

@@ -31,6 +31,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_breakpoints::b06_goto_runs_with_the_pending_node": (
         "What a Command as input routes to is next"
     ),
+    "b_commands_kept::an_update_by_hand_after_an_update": "Updates after a Command's update",
     "b_errors::errors_that_take_no_note": "Errors that cannot be told",
     "b_errors::retried_errors_that_have_no_text": "Errors that cannot be told",
     "b_errors::error_in_a_path_function": "An error in a path function",
@@ -293,6 +294,12 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Handlers of tool errors that are none"
     ),
     "f_toolnode::without_a_runtime": "A ToolNode outside of a graph",
+    "g_agent_jumps::a_hook_that_is_not_the_last": "Jumps to tools",
+    "g_agent_jumps::a_limit_has_refused_one": "Jumps to tools",
+    "g_agent_jumps::a_person_has_refused_one": "Jumps to tools",
+    "g_agent_jumps::all_are_answered_by_the_hook": "Jumps to tools",
+    "g_agent_jumps::before_the_model_when_all_are_answered": "Jumps to tools",
+    "g_agent_jumps::some_are_answered_by_the_hook": "Jumps to tools",
     "g_agent_middleware::jumps_to_the_end_from_after_agent": "Jumps of hooks",
     "g_agent_middleware::undeclared_jumps": "Jumps of hooks",
     "g_agent_middleware_state::a_reducer_before_a_mark": "Reducers before a mark",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pytest
 
 from plait.agents import create_agent
-from plait.agents.middleware import after_model
+from plait.agents.middleware import HumanInTheLoopMiddleware, after_model
 from plait.chat_models.fake import GenericFakeChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import InvalidValueError
@@ -19,7 +19,7 @@ from plait.prebuilt import create_react_agent
 from plait.prebuilt.agent_history import open_calls, repaired
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from plait.testing.models import ScriptedChatModel
-from plait.types import interrupt
+from plait.types import Command, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}, "max_concurrency": 1}
 """The tools of a step one after the other, so that what was done before one failed is known."""
@@ -116,6 +116,26 @@ def test_answers_of_another_branch_do_not_count() -> None:
         ("human", "are you there?"),
         ("ai", "yes"),
     ]
+
+
+@pytest.mark.parametrize("way", ["input", "replay", "update"])
+def test_what_was_decided_in_another_branch_is_decided_there(way: str) -> None:
+    asks = HumanInTheLoopMiddleware({"note": True})
+    agent = create_agent(
+        scripted(calls("note"), "refused", "yes"),
+        [note],
+        middleware=[asks],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke({"messages": "hi"}, THREAD)
+    asked = agent.get_state(THREAD).config
+    agent.invoke(Command(resume={"decisions": [{"type": "reject"}]}), THREAD)
+    if way == "replay":
+        agent.invoke(None, asked)
+    elif way == "update":
+        agent.update_state(asked, {"messages": []}, as_node="model")
+    again = agent.invoke(AGAIN, asked if way == "input" else THREAD)
+    assert shapes(again)[2] == ("tool", "Interrupted")
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])

@@ -263,6 +263,14 @@ def test_an_async_wrapper_that_awaits_nothing_is_told_to_once() -> None:
     assert not [str(each.message) for each in told if "never awaited" in str(each.message)]
 
 
+@pytest.mark.parametrize("lacking", ["name", "args", "id"])
+def test_what_a_call_of_a_list_lacks_is_told(lacking: str) -> None:
+    whole: Any = {"name": "ask", "args": {"what": "a"}, "id": "1", "type": "tool_call"}
+    call = {part: given for part, given in whole.items() if part != lacking}
+    with pytest.raises(ToolInputError, match=f"'{lacking}': "):
+        ToolNode([ask]).invoke([call, whole])
+
+
 def test_a_node_says_which_tools_it_has() -> None:
     @tool
     def look(what: str) -> str:

@@ -59,7 +59,7 @@ class Routes:
         targets = {"model": self.turn, "end": self.finish}
         return {**targets, "tools": "tools"} if self.has_tools else targets
 
-    def jump(self, targets: Mapping[str, str], otherwise: str) -> Callable[[Any], str]:
+    def jump(self, targets: Mapping[str, str], otherwise: str) -> Callable[[Any], Any]:
         """The path of a hook that may jump.
 
         Args:
@@ -68,10 +68,18 @@ class Routes:
         """
 
         @untold
-        def jump_edge(state: Any) -> str:
-            return targets.get(state.get("jump_to"), otherwise)
+        def jump_edge(state: Any) -> Any:
+            to = targets.get(state.get("jump_to"), otherwise)
+            return self._to_tools(state) or otherwise if to == "tools" else to
 
         return jump_edge
+
+    def _to_tools(self, state: Any) -> Any:
+        """To the tools; of calls that are answered in part, to those that are left."""
+        message, answered = _last_turn(state["messages"])
+        calls = () if message is None else message.tool_calls
+        left = [call for call in calls if call["id"] not in answered]
+        return "tools" if len(left) == len(calls) else [Send("tools", [call]) for call in left]
 
     @untold
     def after_model(self, state: Any) -> Any:
@@ -95,6 +103,8 @@ class Routes:
     def after_hook(self, state: Any) -> Any:
         """Where the last hook after the model jumps, else where the model leads."""
         jump = state.get("jump_to")
+        if jump == "tools" and self.has_tools:
+            return self._to_tools(state) or self.after_model(state)
         return self.after_model(state) if jump is None else self.jumps()[jump]
 
     @untold

@@ -140,6 +140,7 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     loop.origin = loop.asked = None
     loop.deadline = loop.spec.deadline
     if snapshot is not None:
+        _keep_update(loop, snapshot)
         state.drop(loop.frontier.pulls)
     deferred = loop.frontier.deferred
     if _is_unseen(loop):
@@ -241,8 +242,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
         yield from _fresh(loop, None)  # the start node writes its update and follows its goto
         return
     if spec.resume is MISSING and not (yield from _stands_there(loop, snapshot)):
-        loop.state.write(writes, loop.frontier)
-        yield from _replay(loop, snapshot)
+        yield from _replay(loop, snapshot, writes)
         return
     saved = ring(loop, snapshot) if snapshot.writes else []
     if spec.resume is not MISSING:
@@ -308,8 +308,13 @@ def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     _greet(loop)
 
 
-def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
-    """No input at an addressed checkpoint: a fork of it, without what its tasks had done."""
+def _replay(loop: Loop, snapshot: Snapshot, writes: Sequence[tuple[str, Any]] = ()) -> Begin:
+    """No input at an addressed checkpoint: a fork of it, without what its tasks had done.
+
+    Args:
+        writes: what a Command as input writes to it.
+    """
+    _keep_update(loop, snapshot, writes)
     origin = snapshot.origin
     if origin is not None and origin.ns != loop.spec.ns:
         loop.state.touch_whole()  # it lies in the lane of another task: take it over
@@ -325,6 +330,19 @@ def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
         loop.unsaved_checkpoint("fork")
     loop.step += 1
     _greet(loop)
+
+
+def _keep_update(loop: Loop, snapshot: Snapshot, writes: Sequence[tuple[str, Any]] = ()) -> None:
+    """What a Command wrote to a checkpoint is part of its state, whatever becomes of its tasks.
+
+    (Where a run goes on with these tasks, `adopt` takes it over.)
+
+    Args:
+        writes: what another Command, which is the input, writes besides.
+    """
+    written = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
+    if written or writes:
+        loop.state.write([*written, *writes], loop.frontier)
 
 
 def _stands_there(loop: Loop, snapshot: Snapshot) -> Generator[Command, Any, bool]:

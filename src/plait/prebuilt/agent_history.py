@@ -265,6 +265,8 @@ class _Search:
         """Addresses them."""
         self._line: set[str | None] = set()
         """The next checkpoint of the line; of the run's own, the last may not be stored yet."""
+        self._ended: set[str | None] = set()
+        """Checkpoints whose super-step has ended in another branch: its answers belong there."""
         scope = current_scope.get()
         if isinstance(scope, TaskScope) and scope.run.storage is not None:
             root = run = scope.run
@@ -277,13 +279,17 @@ class _Search:
 
     def ends_with(self, snapshot: StateSnapshot) -> bool:
         """Take the answers of a checkpoint; whether the calls were made, or changed, after it."""
-        if _id_of(snapshot.config) not in self._line:
-            return False  # of another branch
-        self._line = {_id_of(snapshot.parent_config)}
+        here_id, parent_id = _id_of(snapshot.config), _id_of(snapshot.parent_config)
+        if here_id not in self._line:  # of another branch
+            if snapshot.metadata and snapshot.metadata.get("source") == "loop":
+                self._ended.add(parent_id)
+            return False
+        self._line = {parent_id}
+        written = () if here_id in self._ended else _messages_of(snapshot)
         messages = _written(snapshot.values) or ()
         made = [call for one in messages for call in getattr(one, "tool_calls", None) or ()]
         here = {call["id"] for call in made if call == self._wanted.get(call["id"])}
-        for message in _messages_of(snapshot):
+        for message in written:
             if kind_of(message) == "tool" and message.tool_call_id in here:
                 self.found.setdefault(message.tool_call_id, message)
         return not here

@@ -86,6 +86,8 @@ class ToolCallWithContext(TypedDict):
     state: Any
 
 
+_PARTS = frozenset(("name", "args", "id"))
+
 Execute: TypeAlias = Callable[[ToolCallRequest], Any]
 ToolCallWrapper: TypeAlias = Callable[[ToolCallRequest, Execute], Any]
 AsyncToolCallWrapper: TypeAlias = Callable[
@@ -277,6 +279,8 @@ class ToolNode(Runnable[Any, Any]):
             items = cast("list[Any]", input)
             last = items[-1] if items else None
             if isinstance(last, Mapping) and cast("Any", last).get("type") == "tool_call":
+                for call in items:
+                    self._check(call)
                 return items, "tool_calls", state_around()
             return self._calls_of(items), "list", items
         if isinstance(input, (dict, Mapping)):
@@ -285,6 +289,18 @@ class ToolNode(Runnable[Any, Any]):
                 return [state["tool_call"]], "tool_calls", state["state"]
             return self._calls_of(state.get(self.messages_key)), "dict", state
         return self._calls_of(getattr(input, self.messages_key, None)), "dict", input
+
+    def _check(self, call: Any) -> None:
+        """Check that what a program wrote is a tool call.
+
+        Raises:
+            ToolInputError: It is none, or lacks a part.
+        """
+        if not (isinstance(call, Mapping) and call.keys() >= _PARTS):
+            raise ToolInputError(
+                f"{call!r:.200} in the input of ToolNode {self.name!r} is no tool call. Write "
+                "{'name': ..., 'args': {...}, 'id': ..., 'type': 'tool_call'}."
+            )
 
     def _calls_of(self, messages: Any) -> list[Any]:
         if not messages:

@@ -172,9 +172,9 @@ def _agent_node(agent: Any, mode: OutputMode, back: str | None, keys: frozenset[
         if mode == "last_message":
             said = [at for at, one in enumerate(messages) if kind_of(one) != "tool"]
             messages = messages[said[-1] :] if said else messages
-        else:
-            known = {one.id: one for one in value_of(state, "messages")}
-            messages = [one for one in messages if known.get(one.id) != one]
+        # What it was shown is not its own: of a message with several handoffs that is one call.
+        known = {one.id: one for one in value_of(state, "messages")}
+        messages = [one for one in messages if known.get(one.id) != one]
         if back is not None:
             messages.extend(create_handoff_back_messages(agent.name, back))
         return {**update, "messages": messages}
