@@ -496,10 +496,11 @@ def case_a_half_done_step_gets_one_node_more(env):
             raise ValueError("once")
         return {"items": ["mended"]}
 
-    nodes, edges = [("ok", add("ok")), ("bad", failing)], [(START, "ok"), (START, "bad")]
+    nodes, edges = [("ok", add("ok")), ("then", failing)], [(START, "ok"), (START, "then")]
     first = built(Added, saver, *nodes, edges=edges)
-    error = env.error(lambda: first.invoke({"items": []}, CONFIG))
+    in_turn = {**CONFIG, "max_concurrency": 1}  # in the order of their names: "ok" is done by then
+    error = env.error(lambda: first.invoke({"items": []}, in_turn))
     fails.clear()
-    edges = [*edges, (START, "new"), (["ok", "bad"], "end")]
+    edges = [*edges, (START, "new"), (["ok", "then"], "end")]
     graph = built(Added, saver, *nodes, ("new", add("new")), ("end", add("end")), edges=edges)
     return error, graph.invoke(None, CONFIG), graph.invoke({}, CONFIG)
