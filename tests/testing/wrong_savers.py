@@ -450,6 +450,15 @@ def _any_fence(self: Any, request: Renew) -> Renew:
     return replace(request, lanes=[(lane, fences.get(lane, 0)) for lane, _ in request.lanes])
 
 
+def _renews_what_is_free(self: Any, request: Any) -> Any:
+    answer = NativeSaver.do(self, request)
+    if type(request) is Renew:
+        self.renewed = [lane for lane, _ in request.lanes]
+    elif type(request) is ReadLane and answer is not None and answer.lease is None:
+        return answer._replace(lease=9e9 if answer.lane in vars(self).get("renewed", ()) else None)
+    return answer
+
+
 def _stores_refused(part: Callable[[Transact], Transact]) -> Callable[[Any, Any], Any]:
     def do(self: Any, request: Any) -> Any:
         answer = NativeSaver.do(self, request)
@@ -493,6 +502,7 @@ WRONG_NATIVE: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "nothing is given back": _transact(lambda _: {"release": False}),
     "whoever renews is believed": _otherwise(Renew, _any_fence),
+    "what nobody holds is renewed": _renews_what_is_free,
     "nothing is renewed": lambda self, request: (
         None if type(request) is Renew else NativeSaver.do(self, request)
     ),
