@@ -52,7 +52,9 @@ def test_a_failure_says_how_to_play_it_again_once(monkeypatch: pytest.MonkeyPatc
     assert str(failed.value) == "a task was lost"
     trial = Trial("fan", "sync", "sync", "after", (3,))
     monkeypatch.setattr("tests.durability.test_kill.check_outcome", lost)
-    with pytest.raises(AssertionError, match=r'PLAIT_KILL="fan sync sync after 3" .* elsewhere\.py'):
+    with pytest.raises(
+        AssertionError, match=r'PLAIT_KILL="fan sync sync after 3" .* elsewhere\.py'
+    ):
         check(trial, Result([], None, [], 0), "elsewhere.py")
 
 

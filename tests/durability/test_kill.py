@@ -134,7 +134,7 @@ def play(trial: Trial, place: Path, opened: Open = in_a_file) -> Result:
 
 
 def check(trial: Trial, result: Result, home: str = HERE) -> None:
-    """The promises, held against what the trial left behind; a failure says how to play it alone."""
+    """`check_outcome`, and a failure says how to play the trial alone."""
     try:
         check_outcome(trial, result)
     except AssertionError as error:

@@ -109,7 +109,9 @@ def test_an_acknowledged_task_that_runs_again_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kill", [True, False])
-def test_a_workflow_that_fails_after_a_crash_says_at_which_point(tmp_path: Path, kill: bool) -> None:
+def test_a_workflow_that_fails_after_a_crash_says_at_which_point(
+    tmp_path: Path, kill: bool
+) -> None:
     def fragile(saver: Any, effects: Effects) -> Any:
         effects.note("life")
         if effects.counts()["life"] > 1:
