@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from unittest import SkipTest
 
 from plait.store.base import (
@@ -38,8 +38,7 @@ from plait.store.base import (
     SearchItem,
     SearchOp,
 )
-
-Surface: TypeAlias = Literal["sync", "async"]
+from plait.testing.surfaces import Surface, through
 
 HOSTILE = (
     *("50%", "a_b", "a'b", 'a"b', "a;b", "a|b", "a/b", "a\\b", "*", "a*", "[0]", "$a", "--", "\n"),
@@ -136,7 +135,8 @@ def _test(check: _Check, make: Callable[[StoreConformance], Any]) -> Any:
 
     def test(self: StoreConformance) -> None:
         for surface in self.surfaces:
-            asyncio.run(run(self, surface))
+            with through(surface):
+                asyncio.run(run(self, surface))
 
     # Not functools.wraps: pytest would take the arguments of the check for fixtures.
     test.__name__, test.__qualname__ = check.__name__, check.__qualname__
