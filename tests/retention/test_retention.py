@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import operator
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -24,6 +27,7 @@ from plait.drivers.env import run_env
 from plait.drivers.sim import SimEnv
 from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError
 from plait.graph import START, StateGraph
+from plait.testing import FaultySaver, InjectedCrash
 from plait.types import Command, interrupt
 
 
@@ -126,6 +130,73 @@ def test_graphs_inside_tasks_go_with_the_steps_that_ran_them(tender: Tender) -> 
     assert graph.invoke(Command(resume="last"), thread())["items"][-1] == "last"
 
 
+class Query(TypedDict):
+    query: str
+
+
+class Notes(TypedDict):
+    notes: str
+
+
+class Summary(TypedDict, total=False):
+    summary: str
+
+
+class Figures(TypedDict):
+    figures: int
+
+
+class Report(Query, Notes, Summary, Figures, total=False):
+    pass
+
+
+def ahead(saver: Any, ran: list[str], healthy: Event) -> Any:
+    """A graph inside a node runs ahead of its super-step, and stops half way; so does the step."""
+    half = Event()
+
+    def first(state: Notes) -> Summary:
+        ran.append("first")
+        return {"summary": "half"}
+
+    def second(state: Notes) -> Summary:
+        half.set()
+        if not healthy.is_set():
+            raise RuntimeError("the graph that runs ahead")
+        return {"summary": "whole"}
+
+    def read(state: Query) -> Notes:
+        return {"notes": "notes"}
+
+    def inside(state: Notes) -> Summary:
+        return {"summary": inner.invoke(state)["summary"]}
+
+    def measure(state: Query) -> Figures:
+        assert half.wait(60)
+        if not healthy.is_set():
+            raise RuntimeError("the super-step")
+        return {"figures": 1}
+
+    builder: Any = StateGraph(Report)
+    inner = builder.add_sequence([first, second]).add_edge(START, "first").compile()
+    builder = StateGraph(Report)
+    for node in (read, inside, measure):
+        builder.add_node(node)
+    builder.add_edge(START, "read").add_edge(START, "measure").add_edge("read", "inside")
+    return builder.compile(checkpointer=saver, schedule="eager")
+
+
+def test_a_graph_that_ran_ahead_keeps_what_it_did(tender: Tender) -> None:
+    ran, healthy = list[str](), Event()
+    graph = ahead(tender.saver, ran, healthy)
+    with pytest.raises(RuntimeError, match="the super-step"):
+        graph.invoke({"query": "?"}, thread())
+    assert (graph.get_state(thread()).next, ran) == (("measure",), ["first"])
+    tender.prune(["t"])
+    healthy.set()
+    assert graph.invoke(None, thread())["summary"] == "whole"
+    assert ran == ["first"]
+
+
 def test_a_replay_that_is_kept_finds_what_it_stands_on(tender: Tender) -> None:
     graph = nesting(tender.saver)
     graph.invoke({"items": []}, thread())
@@ -135,6 +206,53 @@ def test_a_replay_that_is_kept_finds_what_it_stands_on(tender: Tender) -> None:
     tender.prune(["t"])
     assert "__interrupt__" in graph.invoke(None, thread())
     assert graph.invoke(Command(resume="two"), thread())["items"] == ["two"]
+
+
+def steps_inside(saver: Any, ran: list[str]) -> Any:
+    """A graph inside a node: two steps, then a question."""
+
+    def step(name: str) -> Any:
+        def work(state: State) -> State:
+            ran.append(name)
+            return {"items": [name]}
+
+        return work
+
+    builder: Any = StateGraph(State)
+    inner = builder.add_sequence([("a", step("a")), ("b", step("b"))])
+    inner = inner.add_node("ask", lambda state: {"items": [interrupt("more?")]})
+    inner = inner.add_edge(START, "a").add_edge("b", "ask").compile()
+    builder = StateGraph(State).add_node("inner", inner).add_edge(START, "inner")
+    return builder.compile(checkpointer=saver)
+
+
+def test_a_replay_inside_that_died_goes_on_from_where_it_was_asked_to(tender: Tender) -> None:
+    ran, begun = list[str](), 0
+    for request in range(1, 40):
+        name, faulty = f"t{request}", FaultySaver(tender.saver)
+        graph = steps_inside(faulty, ran)
+        graph.invoke({"items": []}, thread(name))
+        asked = graph.get_state(thread(name), subgraphs=True).tasks[0].state.config
+        inside = thread(name, checkpoint_ns=asked["configurable"]["checkpoint_ns"])
+        before_b = next(each for each in graph.get_state_history(inside) if each.next == ("b",))
+        graph.invoke(Command(resume="yes"), thread(name))
+        ran.clear()
+        dying = FaultySaver(tender.saver, at=request, fault="crash")
+        with suppress(InjectedCrash):
+            steps_inside(dying, ran).invoke(None, before_b.config)
+        gc.collect()  # a run that nobody holds any more owns nothing
+        tender.prune([name])
+        graph = steps_inside(tender.saver, ran)
+        if graph.get_state(thread(name)).next:
+            begun += 1
+            graph.invoke(None, thread(name))
+            assert "a" not in ran, f"died at request {request}"
+            done = graph.invoke(Command(resume="no"), thread(name))
+            assert done["items"] == ["a", "b", "no"], f"died at request {request}"
+        if not dying.failed:
+            break
+    assert begun > 3
+    assert not dying.failed
 
 
 def test_a_live_owner_is_left_alone_and_all_others_are_pruned(tender: Tender) -> None:
