@@ -7,6 +7,7 @@ import gc
 import operator
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -19,9 +20,11 @@ import pytest
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.base.plans import run_plan
 from plait.checkpoint.log import pruning, retention
-from plait.checkpoint.log.requests import ListLanes, ReadLane, ReadValues
+from plait.checkpoint.log.records import DICT_PATCH, LIST_PATCH, MANIFEST
+from plait.checkpoint.log.requests import ListLanes, ListValues, ReadLane, ReadValues
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
+from plait.checkpoint.serde.envelope import COMPRESSED
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import run_env
 from plait.drivers.sim import SimEnv
@@ -100,6 +103,47 @@ def test_a_pruned_thread_goes_on_and_its_kept_history_is_whole(tender: Tender) -
     assert graph.invoke({"items": ["x"]}, thread())["items"][-2:] == ["x", "re: x"]
     old = graph.invoke(None, kept[-1].config)
     assert old["items"] == kept[-1].values["items"] or kept[-1].next
+
+
+def kinds_of(saver: Any, name: str = "t") -> Counter[int]:
+    """How many records of each kind hold the values of a thread."""
+    found: Counter[int] = Counter()
+    for lane in saver.execute(ListLanes(name)):
+        versions = saver.execute(ListValues(lane.lane))
+        records = saver.execute(ReadValues(lane.lane, versions))
+        found.update(record[4] & ~COMPRESSED for record in records)
+    return found
+
+
+class Shelf(TypedDict, total=False):
+    books: list[str]
+    loans: dict[str, str]
+
+
+@pytest.mark.parametrize("keep", [1, 3, 45])
+def test_what_changes_in_places_keeps_the_pieces_that_it_is_made_of(
+    tender: Tender, keep: int
+) -> None:
+    def lend(state: Shelf) -> Shelf:
+        *books, number = state["books"]
+        return {
+            "books": [*books, str(int(number) + 1)],
+            "loans": {**state["loans"], f"reader {int(number) % 7}": number},
+        }
+
+    builder: Any = StateGraph(Shelf).add_node(lend).add_edge(START, "lend")
+    graph = builder.compile(checkpointer=tender.saver)
+    books = [f"{n} {'x' * 60}" for n in range(60)]
+    graph.invoke({"books": [*books, "0"], "loans": {text: text for text in books}}, thread())
+    for _ in range(45):
+        graph.invoke({}, thread())
+    made = kinds_of(tender.saver)
+    assert all(made[kind] for kind in (MANIFEST, LIST_PATCH, DICT_PATCH))
+    history = [each.values for each in graph.get_state_history(thread())]
+    tender.prune(["t"], keep_last=keep)
+    again = builder.compile(checkpointer=tender.saver)
+    assert [each.values for each in again.get_state_history(thread())] == history[:keep]
+    assert again.invoke({}, thread())["books"] == [*books, "47"]
 
 
 def test_forks_share_segments_and_outlive_each_other(tender: Tender) -> None:
