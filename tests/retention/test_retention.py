@@ -400,6 +400,23 @@ def test_deleting_runs_takes_their_steps_from_every_thread(tender: Tender) -> No
     assert graph.invoke({"items": [3]}, thread("a"))["items"] == [3, "re: 3"]
 
 
+def test_an_answer_whose_run_was_deleted_is_kept_with_its_task(tender: Tender) -> None:
+    long = [f"{n} {'x' * 700}" for n in range(5)]
+
+    def ask(state: Shelf) -> Shelf:
+        return {"books": [*long, interrupt("which one?")]}
+
+    builder: Any = StateGraph(Shelf).add_node(ask).add_node("done", lambda state: {"loans": {}})
+    builder.add_edge(START, "ask").add_edge("ask", "done")
+    graph = builder.compile(checkpointer=tender.saver)
+    graph.invoke({}, {**thread(), "metadata": {"run_id": "first"}})
+    graph.invoke(Command(resume="this"), {**thread(), "metadata": {"run_id": "second"}})
+    tender.delete_for_runs(["second"])
+    (asked,) = graph.get_state(thread()).tasks
+    assert asked.result == {"books": [*long, "this"]}
+    assert graph.invoke(None, thread()) == {"books": [*long, "this"], "loans": {}}
+
+
 def test_usage_adds_up_by_channel_node_and_namespace(tender: Tender) -> None:
     graph = chat(tender.saver)
     graph.invoke({"items": ["x" * 5000]}, thread())
