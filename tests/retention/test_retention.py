@@ -312,6 +312,9 @@ def test_a_live_owner_is_left_alone_and_all_others_are_pruned(tender: Tender) ->
     assert [(each.thread_id, each.done, each.total) for each in told] == [
         ("busy", 1, 3), ("free", 2, 3), ("other", 3, 3)
     ]  # fmt: skip
+    for everything in ({"strategy": "delete"}, {"keep_last": 0, "older_than": timedelta(0)}):
+        with pytest.raises(ThreadBusyError):
+            tender.prune(["busy"], **everything)
     with pytest.raises(ThreadBusyError):
         tender.delete_thread("busy")
     long = len(list(graph.get_state_history(thread("busy"))))
