@@ -505,6 +505,16 @@ def test_runs_that_are_deleted_take_what_they_remembered(tender: Tender) -> None
     assert heard(graph, thread(), {"items": []}) == 3 * (2 + 1)
 
 
+def test_what_came_after_a_run_that_is_deleted_does_not_remember_it(tender: Tender) -> None:
+    graph = remembering(tender.saver)
+    for n in range(3):
+        graph.invoke({"items": []}, {**thread(), "metadata": {"run_id": f"r{n}"}})
+    graph.update_state(thread(), {"items": ["by hand"]}, as_node="end")
+    tender.delete_for_runs(["r2"])
+    assert graph.get_state(thread()).values["items"][-1] == "by hand"
+    assert heard(graph, thread(), {"items": []}) == 3 * (2 + 1)
+
+
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_the_memory_of_a_first_run_is_found_however_it_was_stored(
     tender: Tender, durability: Any
