@@ -140,3 +140,24 @@ def test_a_thread_that_is_deleted_once_it_was_woken_is_no_error(env: Any, waken:
 
     graph.ainvoke = deleting
     assert [*waken(graph)] == [("a", False, None)]
+
+
+@waking
+def test_a_thread_wakes_at_each_time_that_it_waits_for(env: Any, waken: Waken) -> None:
+    builder: Any = StateGraph(State)
+    for seconds in (50, 5, 500):
+
+        def nap(state: State, seconds: int = seconds) -> State:
+            sleep(seconds)
+            return {"items": [str(seconds)]}
+
+        builder.add_node(f"nap {seconds}", nap)
+        builder.add_edge(START, f"nap {seconds}")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    graph.invoke({"items": []}, at("a"))
+    for seconds, waits in ((5, True), (45, True), (450, False)):
+        env.clock += seconds - 1
+        assert [*waken(graph)] == []
+        env.clock += 1
+        assert [*waken(graph)] == [("a", waits, None)]
+    assert sorted(graph.get_state(at("a")).values["items"]) == ["5", "50", "500"]

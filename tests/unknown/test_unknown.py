@@ -162,6 +162,34 @@ def test_an_update_does_not_forget_a_step_of_which_nobody_knows(tmp_path: Path) 
     assert till.charges == 1
 
 
+def test_the_answer_that_it_was_given_before_it_was_cut_off_stays(tmp_path: Path) -> None:
+    till = Till(tmp_path)
+
+    def build(saver: Any) -> Any:
+        def charge(state: Any) -> Any:
+            by = interrupt("who pays?")
+            return {**till.charge(state), "by": by}
+
+        builder = StateGraph(dict).add_node("charge", charge, on_unknown="ask")
+        return builder.add_edge(START, "charge").compile(checkpointer=saver)
+
+    def work(_: Any) -> None:
+        graph = build(SqliteSaver(tmp_path / "log.db"))
+        graph.invoke({}, CONFIG)
+        graph.invoke(Command(resume="Ada"), CONFIG)
+
+    assert fork(work).wait() == -signal.SIGKILL
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = build(saver)
+        (question,) = graph.invoke(None, CONFIG)["__interrupt__"]
+        assert question.value["unknown_outcome"] == "charge"
+        assert graph.invoke(Command(resume="run_again"), CONFIG) == {
+            "receipt": "fresh",
+            "by": "Ada",
+        }
+    assert till.charges == 2
+
+
 def test_a_guarded_node_may_write_to_its_own_thread() -> None:
     def work(state: Any) -> Any:
         graph.update_state(CONFIG, {"by": "hand"}, as_node="note")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -10,7 +10,7 @@ Surface: TypeAlias = Literal["sync", "async"]
 
 
 @contextmanager
-def through(surface: Surface) -> Iterator[None]:
+def through(surface: Surface) -> Generator[None]:
     """What fails inside says through which methods."""
     try:
         yield
