@@ -15,6 +15,7 @@ from plait.checkpoint.sqlite import SqliteSaver
 from plait.config import get_config
 from plait.errors import (
     ConfigError,
+    GraphDrained,
     InvalidAnswerError,
     InvalidNodeError,
     InvalidUpdateError,
@@ -22,6 +23,7 @@ from plait.errors import (
 )
 from plait.func import entrypoint, task
 from plait.graph import END, START, StateGraph
+from plait.runtime import RunControl
 from plait.testing import fork
 from plait.types import Command, RetryPolicy, UnknownOutcome, interrupt
 from plait.typing import MISSING
@@ -188,6 +190,27 @@ def test_the_answer_that_it_was_given_before_it_was_cut_off_stays(tmp_path: Path
             "by": "Ada",
         }
     assert till.charges == 2
+
+
+def test_a_graph_inside_that_was_drained_leaves_nothing_unknown() -> None:
+    control, ran = RunControl(), list[str]()
+
+    def first(state: Any) -> Any:
+        ran.append("first")
+        control.request_drain("deploy")
+        return {"first": True}
+
+    def second(state: Any) -> Any:
+        ran.append("second")
+        return {**state, "second": True}
+
+    inner = StateGraph(dict).add_sequence([first, second]).add_edge(START, "first").compile()
+    builder = StateGraph(dict).add_node("work", lambda _: inner.invoke({}), on_unknown="ask")
+    graph = builder.add_edge(START, "work").compile(checkpointer=InMemorySaver())
+    with pytest.raises(GraphDrained):
+        graph.invoke({}, CONFIG, control=control)
+    assert graph.invoke(None, CONFIG) == {"first": True, "second": True}
+    assert ran == ["first", "second"]
 
 
 def test_a_guarded_node_may_write_to_its_own_thread() -> None:
