@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.durability.test_kill import BUILDS
+from tests.durability.test_kill import BUILDS, Result, Trial, check
 from tests.durability.workflow import Journal, finish
 from tests.proof.kills import REQUESTS
 from tests.proof.parts import Part, Scene, added
@@ -38,6 +38,24 @@ def test_kills_reach_the_last_storage_request_of_each_workflow(tmp_path: Path) -
             finish(build(saver, journal, "sync"), "sync")
             most = max(most, saver.requests)
     assert most == REQUESTS
+
+
+def test_a_failure_says_how_to_play_it_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(trial: Trial, result: Result) -> None:
+        raise AssertionError("a task was lost")
+
+    monkeypatch.setattr("tests.proof.kills.check_outcome", lost)
+    with pytest.raises(AssertionError, match="a task was lost") as failed:
+        prove(1, ROWS[1].parts[0], [17], None)
+    command = 'python -m tests.prove --row 1 --part "SQLite" --seed 17'
+    assert [note.endswith(command) for note in failed.value.__notes__] == [True]
+    assert str(failed.value) == "a task was lost"
+    trial = Trial("fan", "sync", "sync", "after", (3,))
+    monkeypatch.setattr("tests.durability.test_kill.check_outcome", lost)
+    with pytest.raises(
+        AssertionError, match=r'PLAIT_KILL="fan sync sync after 3" .* elsewhere\.py'
+    ):
+        check(trial, Result([], None, [], 0), "elsewhere.py")
 
 
 def test_tampered_records_and_attacks_are_errors_or_inert(tmp_path: Any) -> None:

@@ -71,6 +71,8 @@ NS_SEP: Final = intern("|")
 """Separates the levels of a checkpoint namespace."""
 NS_END: Final = intern(":")
 """Separates the node's name from its task id in one level of a checkpoint namespace."""
+ONLY_DUE: Final = "__only_due__"
+"""The keyword of a call that goes on with a thread only where a time that it waits for has come."""
 TOOLS_MODE: Final = intern("tools")
 """The stream mode of tool calls, which a callback handler of the run tells."""
 RESERVED: Final = frozenset(

@@ -16,7 +16,7 @@ from plait.checkpoint.log.asked import thread_id_of
 from plait.checkpoint.log.claims import is_owned
 from plait.checkpoint.log.reader import LaneReader
 from plait.checkpoint.log.requests import LaneRow, ListThreads, ReadLane, ReadWrites, WriteRow
-from plait.constants import INTERRUPT, RESUME
+from plait.constants import INTERRUPT, ONLY_DUE, RESUME
 from plait.drivers.env import run_env
 from plait.engine.alarms import timed_questions
 from plait.errors import ConfigError, ConfigTypeError, StorageError
@@ -248,41 +248,54 @@ def wake(graph: Pregel, *, now: datetime | float | None = None) -> Iterator[Woke
     Raises:
         ConfigError: the graph has no saver that can list threads, or that is no graph or time.
     """
-    limit = _moment(graph, now)
-    threads = list_threads(graph.checkpointer, graph)
-    for thread in [each for each in threads if _is_due(each, limit)]:
+    limit, saver = _moment(graph, now), graph.checkpointer
+    shelf, given = _Shelf(saver, graph), _given(limit)
+    due = [each.thread_id for each in list_threads(saver, graph) if _is_due(each, limit)]
+    for thread_id in due:
+        thread = saver.run(_find(shelf, thread_id))
+        if thread is None or not _is_due(thread, limit):
+            continue  # another run was there meanwhile
         try:
             if thread.error is not None:
                 raise thread.error
-            graph.invoke(None, {"configurable": {"thread_id": thread.thread_id}})
+            graph.invoke(None, {"configurable": {"thread_id": thread_id}}, **given)
         except Exception as error:
-            yield Woken(thread.thread_id, False, error)
+            yield Woken(thread_id, False, error)
         else:
-            waits = find_thread(graph.checkpointer, thread.thread_id, graph).questions
-            yield Woken(thread.thread_id, bool(waits), None)
+            left = saver.run(_find(shelf, thread_id))
+            yield Woken(thread_id, left is not None and bool(left.questions), None)
 
 
 async def awake(graph: Pregel, *, now: datetime | float | None = None) -> AsyncIterator[Woken]:
     """Async twin of `wake`."""
-    limit = _moment(graph, now)
-    threads = alist_threads(graph.checkpointer, graph)
-    for thread in [each async for each in threads if _is_due(each, limit)]:
+    limit, saver = _moment(graph, now), graph.checkpointer
+    threads = alist_threads(saver, graph)
+    due = [each.thread_id async for each in threads if _is_due(each, limit)]
+    shelf, given = _Shelf(saver, graph), _given(limit)
+    for thread_id in due:
+        thread = await saver.arun(_find(shelf, thread_id))
+        if thread is None or not _is_due(thread, limit):
+            continue  # as above
         try:
             if thread.error is not None:
                 raise thread.error
-            await graph.ainvoke(None, {"configurable": {"thread_id": thread.thread_id}})
+            await graph.ainvoke(None, {"configurable": {"thread_id": thread_id}}, **given)
         except Exception as error:
-            yield Woken(thread.thread_id, False, error)
+            yield Woken(thread_id, False, error)
         else:
-            shelf = _Shelf(graph.checkpointer, graph)
-            found = await graph.checkpointer.arun(_find(shelf, thread.thread_id))
-            yield Woken(thread.thread_id, found is not None and bool(found.questions), None)
+            left = await saver.arun(_find(shelf, thread_id))
+            yield Woken(thread_id, left is not None and bool(left.questions), None)
 
 
 def _moment(graph: Any, now: Any) -> float:
     """The time to judge the threads of a graph by."""
     checked_graph(graph)
     return run_env.get().now() if now is None else epoch_of(now, "wake()")
+
+
+def _given(limit: float) -> dict[str, Any]:
+    """What calls are given. By the clock of the call, a time that lies ahead has not come."""
+    return {ONLY_DUE: True} if limit <= run_env.get().now() else {}
 
 
 def _is_due(thread: StoredThread, now: float) -> bool:

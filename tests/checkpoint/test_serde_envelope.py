@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plait.checkpoint.serde import COMPRESSED, ENCRYPTED, place, seal, unseal
+from plait.checkpoint.serde.envelope import unseal_all, unseal_each
 from plait.errors import CorruptCheckpointError
 
 HERE = place("thread", "ns", "checkpoint", "channel")
@@ -25,6 +26,31 @@ def test_every_single_byte_mutation_is_refused(payload: bytes, flip: int) -> Non
         mutated[at] ^= flip or 1
         with pytest.raises(CorruptCheckpointError):
             unseal(HERE, bytes(mutated))
+
+
+def opened_together(kind: int, where: str, record: bytes) -> list[bytes | None]:
+    """What opening many at once gives of a record, between right ones, in both ways."""
+    names = ["left", where, "rest"]
+    places = [place("t", name, "c") for name in names]
+    records = [seal(kind, places[0], b"l"), record, seal(kind, places[2], b"r")]
+    raw = [place(name) for name in names]
+    whole = unseal_all(kind, place("t"), raw, place("c"), records)
+    each = unseal_each(kind, places, records)
+    assert [whole[0], whole[2]] == [each[0], each[2]] == [b"l", b"r"]
+    return [whole[1], each[1]]
+
+
+@given(st.binary(max_size=40), st.integers(1, 255))
+def test_of_many_that_are_opened_at_once_each_must_be_right(payload: bytes, flip: int) -> None:
+    record = seal(3, place("t", "here", "c"), payload)
+    assert opened_together(3, "here", record) == [payload] * 2
+    assert opened_together(3, "else", record) == [None] * 2
+    for wrong in (seal(4, place("t", "here", "c"), payload), record[:-1], record + b"x", b""):
+        assert opened_together(3, "here", wrong) == [None] * 2
+    for at in range(len(record)):
+        mutated = bytearray(record)
+        mutated[at] ^= flip
+        assert opened_together(3, "here", bytes(mutated)) == [None] * 2
 
 
 @given(payloads)

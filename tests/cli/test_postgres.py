@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import psycopg
 import pytest
 
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
+from plait.store.postgres import PostgresStore
 
 from . import test_typed
 from .app import fill
@@ -39,6 +41,25 @@ def test_a_database_without_tables_is_not_taken_for_one_that_cannot_be_written(
         ran = plait("threads", *command, "--db", postgres_url)
         assert ran.returncode
         assert "no tables of plait in its search_path" in ran.stderr
+
+
+def test_timers_put_no_tables_beside_those_of_somebody_else(postgres_url: str) -> None:
+    run = ("timers", "run", "app:graph", "--db", postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        conn.execute("CREATE TABLE invoices (id int)")
+        refused = plait(*run)
+        assert refused.returncode == 2
+        assert "no tables of plait in its search_path" in refused.stderr
+        left = "SELECT relname FROM pg_class WHERE relname LIKE 'plait%'"
+        assert conn.execute(left).fetchall() == []
+        with PostgresStore(postgres_url) as store:  # the program's, and it has run nothing yet
+            store.setup()
+        assert "Nothing is due" in plait(*run).stderr
+
+
+def test_timers_may_be_the_first_at_an_empty_database(postgres_url: str) -> None:
+    assert "Nothing is due" in plait("timers", "run", "app:graph", "--db", postgres_url).stderr
+    assert json.loads(told("threads", "list", "--db", postgres_url, "--json")) == []
 
 
 def test_encrypted_threads_of_a_postgres_database_need_their_key(

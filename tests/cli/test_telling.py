@@ -2,14 +2,17 @@
 database."""
 
 import cProfile
+import sys
 from io import StringIO
 from time import sleep
+from types import ModuleType
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from plait.checkpoint.log.progress import Progress
-from plait.cli import telling
+from plait.cli import main, telling
 from plait.cli.telling import progress, table
 
 
@@ -73,3 +76,13 @@ def test_a_terminal_shows_a_line_that_changes_and_goes(monkeypatch: pytest.Monke
             sleep(0.01)
     assert "copying: 0 ([b]a: 2,000 records)" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K"), "nothing of it is left"
+
+
+def test_a_ctrl_c_while_it_starts_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopped(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "plait.cli.group", Stopped("plait.cli.group"))
+    with pytest.raises(SystemExit, match="Aborted!"):
+        main()

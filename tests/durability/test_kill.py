@@ -10,7 +10,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -50,6 +50,9 @@ OUTCOMES = {
 """The final state, and the number after the last super-step's."""
 MOST_POINTS = 400
 """More storage requests than the workflow makes: an enumeration that gets here runs away."""
+REPLAYS = pytest.mark.skipif(
+    "PLAIT_KILL" not in os.environ, reason="plays the trial that PLAIT_KILL names"
+)
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,9 @@ class Trial:
         flow, api, durability, when, points = text.split()
         return Trial(flow, api, durability, when, tuple(int(point) for point in points.split(",")))
 
-    def replay(self) -> str:
-        """The command that plays this trial alone."""
-        return f'PLAIT_KILL="{self}" .venv/bin/python -m pytest {HERE} -k replay'
+    def replay(self, home: str) -> str:
+        """The command that plays this trial alone, by the `test_replay` of a file."""
+        return f'PLAIT_KILL="{self}" .venv/bin/python -m pytest {home} -k replay'
 
 
 @dataclass
@@ -130,13 +133,18 @@ def play(trial: Trial, place: Path, opened: Open = in_a_file) -> Result:
         return Result(journal.lines(), graph.get_state(CONFIG), history, deaths)
 
 
-def check(trial: Trial, result: Result) -> None:
-    """The promises, held against what the trial left behind."""
+def check(trial: Trial, result: Result, home: str = HERE) -> None:
+    """`check_outcome`, and a failure says how to play the trial alone."""
     try:
-        check_state(result, *OUTCOMES[trial.flow])
-        check_effects(result.journal, strict=trial.durability == "sync")
+        check_outcome(trial, result)
     except AssertionError as error:
-        raise AssertionError(f"{error}\n\nreplay: {trial.replay()}") from error
+        raise AssertionError(f"{error}\n\nreplay: {trial.replay(home)}") from error
+
+
+def check_outcome(trial: Trial, result: Result) -> None:
+    """The promises, held against what the trial left behind."""
+    check_state(result, *OUTCOMES[trial.flow])
+    check_effects(result.journal, strict=trial.durability == "sync")
 
 
 def check_state(result: Result, values: Any, stop: int) -> None:
@@ -220,8 +228,8 @@ def test_killed_with_exit_durability_the_run_starts_over_or_is_whole(
         for point in count(1):
             trial = Trial("fan", api, "exit", when, (point,))
             result = play(trial, tmp_path / f"{when}-{point}")
-            assert result.state.values == EXPECTED, trial.replay()
-            assert result.state.next == (), trial.replay()
+            assert result.state.values == EXPECTED, trial.replay(HERE)
+            assert result.state.next == (), trial.replay(HERE)
             if not result.deaths:
                 break
 
@@ -241,10 +249,10 @@ def test_worker_after_worker_killed_the_workflow_still_ends_right(
     check(trial, play(trial, tmp_path / "trial"))
 
 
-@pytest.mark.skipif("PLAIT_KILL" not in os.environ, reason="plays the trial that PLAIT_KILL names")
+@REPLAYS
 def test_replay(tmp_path: Path) -> None:
     trial = Trial.parse(os.environ["PLAIT_KILL"])
     result = play(trial, tmp_path / "trial")
     for words in result.journal:
         print(*words)
-    check(replace(trial), result)
+    check(trial, result)

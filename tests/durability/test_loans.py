@@ -25,7 +25,7 @@ from plait.engine.records import snapshot_of
 from plait.errors import CorruptCheckpointError
 from plait.graph import END, START, MessagesState, StateGraph
 from plait.messages import AIMessage, BaseMessage, HumanMessage
-from plait.types import Command, interrupt
+from plait.types import Command, Overwrite, interrupt
 
 LONG = 600
 CONFIG: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 10_000}
@@ -174,6 +174,27 @@ def test_pruning_leaves_nothing_that_nobody_needs(saver: Any) -> None:
     saver.prune(["1"], keep_last=1)
     assert sorted(each[1:3] for each in _records(saver)) == once
     assert len(once) < 8 * 4
+
+
+def test_a_memory_keeps_what_it_borrowed_when_the_list_around_it_begins_anew(saver: Any) -> None:
+    inner: Any = StateGraph(MessagesState)
+    inner.add_node("say", lambda state: {"messages": [AIMessage("said")]})
+    remembers = inner.add_edge(START, "say").compile(checkpointer=True)
+    outer: Any = StateGraph(MessagesState).add_node("inner", remembers)
+    outer.add_node("anew", lambda state: {"messages": Overwrite([AIMessage("anew")])})
+    outer.add_edge(START, "inner").add_edge("inner", "anew")
+    graph = outer.compile(checkpointer=saver)
+    long = [HumanMessage(_text("long", number)) for number in range(12)]
+    for given in (long, [HumanMessage("short")]):
+        graph.invoke({"messages": given}, CONFIG)
+    assert any(kind == BORROWED for _, _, _, kind, _ in _records(saver))
+    memory: Any = {"configurable": {"thread_id": "1", "checkpoint_ns": "inner"}}
+    before = graph.get_state(memory).values["messages"]
+    assert [message.content for message in before[:12]] == [message.content for message in long]
+    saver.prune(["1"])
+    assert graph.get_state(memory).values["messages"] == before
+    graph.invoke({"messages": [HumanMessage("more")]}, CONFIG)
+    assert graph.get_state(memory).values["messages"][: len(before)] == before
 
 
 def _side_by_side(saver: Any, turns: int) -> Any:

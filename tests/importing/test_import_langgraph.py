@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
@@ -461,6 +462,8 @@ def test_the_command_makes_the_tables_in_a_new_database(
     with peer(source, apps.asker) as graph:
         graph.invoke(INPUT, AT)
     with postgres_server.database() as new:
+        with psycopg.connect(new, autocommit=True) as conn:
+            conn.execute("CREATE TABLE invoices (id int)")  # those of others disturb nobody
         dry = plait("import-langgraph", source, "--db", new, "--dry-run")
         assert dry.returncode == 0, dry.stderr
         assert "no tables of plait" in plait("threads", "list", "--db", new).stderr

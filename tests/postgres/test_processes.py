@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from tests.durability.graphs import adder, chain
-from tests.durability.test_kill import MOST_POINTS, Trial, check, crashing, play
+from tests.durability.test_kill import MOST_POINTS, REPLAYS, Result, Trial, check, crashing, play
 
 from plait.checkpoint.postgres import PostgresSaver
 from plait.errors import ThreadBusyError
@@ -23,6 +23,7 @@ from plait.testing.processes import Child, fork
 
 from .server import Server
 
+HERE = "tests/postgres/test_processes.py"
 Start = Callable[[Any], Child]
 
 
@@ -50,17 +51,28 @@ def test_killed_at_any_storage_request_nothing_is_lost_or_repeated(
         assert point < MOST_POINTS
         with postgres_server.database() as url:
             trial = Trial(flow, api, "sync", when, (point,))
-
-            def opened(_: Path, *options: Any, url: str = url) -> FaultySaver:
-                return crashing(PostgresSaver(url), *options)
-
-            result = play(trial, tmp_path / str(point), opened)
-        check(trial, result)
+            result = played(trial, tmp_path / str(point), url)
+        check(trial, result, HERE)
         deaths += result.deaths
         if not result.deaths:
             break
     print(f"{deaths} deaths")
     assert deaths > 5
+
+
+@REPLAYS
+def test_replay(postgres_url: str, tmp_path: Path) -> None:
+    trial = Trial.parse(os.environ["PLAIT_KILL"])
+    check(trial, played(trial, tmp_path / "trial", postgres_url), HERE)
+
+
+def played(trial: Trial, place: Path, url: str) -> Result:
+    """A trial whose threads are in a database."""
+
+    def opened(_: Path, *options: Any) -> FaultySaver:
+        return crashing(PostgresSaver(url), *options)
+
+    return play(trial, place, opened)
 
 
 @pytest.mark.parametrize("processes", [2, 8])

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from tests.durability.test_faults import letting_go
-from tests.durability.test_kill import OUTCOMES, Trial, check, crashing, play
+from tests.durability.test_kill import OUTCOMES, Trial, check_outcome, crashing, play
 from tests.durability.workflow import CONFIG, EXPECTED, Journal, build
 
 from plait.errors import StorageError
@@ -38,7 +38,7 @@ def kills(seed: int, scene: Scene) -> Figure:
         return crashing(scene.db.open(), *options)
 
     result = play(trial, scene.folder / "trial", opened)
-    check(trial, result)
+    check_outcome(trial, result)
     return {"runs": 1, "kills": result.deaths, "lost, repeated or re-run": 0}
 
 

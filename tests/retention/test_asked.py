@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from plait.checkpoint.base import empty_checkpoint
 from plait.errors import ConfigError, ConfigTypeError, MissingThreadIdError
 
 from .test_retention import Tender, chat, tender, thread
@@ -75,7 +76,9 @@ def test_runs_are_found_by_ids_that_are_no_text(tender: Tender) -> None:
     uuid = UUID(int=7)
     chat(tender.saver).invoke({"items": [1]}, {**thread("a"), "metadata": {"run_id": str(uuid)}})
     chat(tender.saver).invoke({"items": [1]}, thread("b"))
-    tender.delete_for_runs([uuid])
+    odd: Any = {"source": "loop", "step": 1, "run_id": 7}  # as a program may put it
+    tender.saver.put(thread("c", checkpoint_ns=""), empty_checkpoint(), odd, {})
+    tender.delete_for_runs([uuid, "7"])
     assert {found.config["configurable"]["thread_id"] for found in tender.saver.list(None)} == {"b"}
 
 

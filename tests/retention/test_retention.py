@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import operator
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -16,14 +20,17 @@ import pytest
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.base.plans import run_plan
 from plait.checkpoint.log import pruning, retention
-from plait.checkpoint.log.requests import ListLanes, ReadLane, ReadValues
+from plait.checkpoint.log.records import DICT_PATCH, LIST_PATCH, MANIFEST
+from plait.checkpoint.log.requests import ListLanes, ListValues, ReadLane, ReadValues
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
+from plait.checkpoint.serde.envelope import COMPRESSED
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import run_env
 from plait.drivers.sim import SimEnv
 from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError
 from plait.graph import START, StateGraph
+from plait.testing import FaultySaver, InjectedCrash
 from plait.types import Command, interrupt
 
 
@@ -98,6 +105,49 @@ def test_a_pruned_thread_goes_on_and_its_kept_history_is_whole(tender: Tender) -
     assert old["items"] == kept[-1].values["items"] or kept[-1].next
 
 
+def kinds_of(saver: Any, name: str = "t") -> Counter[int]:
+    """How many records of each kind hold the values of a thread."""
+    found: Counter[int] = Counter()
+    for lane in saver.execute(ListLanes(name)):
+        versions = saver.execute(ListValues(lane.lane))
+        records = saver.execute(ReadValues(lane.lane, versions))
+        found.update(record[4] & ~COMPRESSED for record in records)
+    return found
+
+
+class Shelf(TypedDict, total=False):
+    books: list[str]
+    loans: dict[str, str]
+
+
+@pytest.mark.parametrize("keep", [1, 3, 45])
+def test_what_changes_in_places_keeps_the_pieces_that_it_is_made_of(
+    tender: Tender, keep: int
+) -> None:
+    def lend(state: Shelf) -> Shelf:
+        *books, number = state["books"]
+        return {
+            "books": [*books, str(int(number) + 1)],
+            "loans": {**state["loans"], f"reader {int(number) % 7}": number},
+        }
+
+    builder: Any = StateGraph(Shelf).add_node(lend).add_edge(START, "lend")
+    graph = builder.compile(checkpointer=tender.saver)
+    books = [f"{n} {'x' * 60}" for n in range(60)]
+    graph.invoke({"books": [*books, "0"], "loans": {text: text for text in books}}, thread())
+    for _ in range(45):
+        graph.invoke({}, thread())
+    made = kinds_of(tender.saver)
+    assert all(made[kind] for kind in (MANIFEST, LIST_PATCH, DICT_PATCH))
+    history = [each.values for each in graph.get_state_history(thread())]
+    tender.prune(["t"], keep_last=keep)
+    if keep < 10:
+        assert 2 * kinds_of(tender.saver).total() < made.total(), "the others are gone"
+    again = builder.compile(checkpointer=tender.saver)
+    assert [each.values for each in again.get_state_history(thread())] == history[:keep]
+    assert again.invoke({}, thread())["books"] == [*books, "47"]
+
+
 def test_forks_share_segments_and_outlive_each_other(tender: Tender) -> None:
     graph = chat(tender.saver)
     for n in range(10):
@@ -126,6 +176,73 @@ def test_graphs_inside_tasks_go_with_the_steps_that_ran_them(tender: Tender) -> 
     assert graph.invoke(Command(resume="last"), thread())["items"][-1] == "last"
 
 
+class Query(TypedDict):
+    query: str
+
+
+class Notes(TypedDict):
+    notes: str
+
+
+class Summary(TypedDict, total=False):
+    summary: str
+
+
+class Figures(TypedDict):
+    figures: int
+
+
+class Report(Query, Notes, Summary, Figures, total=False):
+    pass
+
+
+def ahead(saver: Any, ran: list[str], healthy: Event) -> Any:
+    """A graph inside a node runs ahead of its super-step, and stops half way; so does the step."""
+    half = Event()
+
+    def first(state: Notes) -> Summary:
+        ran.append("first")
+        return {"summary": "half"}
+
+    def second(state: Notes) -> Summary:
+        half.set()
+        if not healthy.is_set():
+            raise RuntimeError("the graph that runs ahead")
+        return {"summary": "whole"}
+
+    def read(state: Query) -> Notes:
+        return {"notes": "notes"}
+
+    def inside(state: Notes) -> Summary:
+        return {"summary": inner.invoke(state)["summary"]}
+
+    def measure(state: Query) -> Figures:
+        assert half.wait(60)
+        if not healthy.is_set():
+            raise RuntimeError("the super-step")
+        return {"figures": 1}
+
+    builder: Any = StateGraph(Report)
+    inner = builder.add_sequence([first, second]).add_edge(START, "first").compile()
+    builder = StateGraph(Report)
+    for node in (read, inside, measure):
+        builder.add_node(node)
+    builder.add_edge(START, "read").add_edge(START, "measure").add_edge("read", "inside")
+    return builder.compile(checkpointer=saver, schedule="eager")
+
+
+def test_a_graph_that_ran_ahead_keeps_what_it_did(tender: Tender) -> None:
+    ran, healthy = list[str](), Event()
+    graph = ahead(tender.saver, ran, healthy)
+    with pytest.raises(RuntimeError, match="the super-step"):
+        graph.invoke({"query": "?"}, thread())
+    assert (graph.get_state(thread()).next, ran) == (("measure",), ["first"])
+    tender.prune(["t"])
+    healthy.set()
+    assert graph.invoke(None, thread())["summary"] == "whole"
+    assert ran == ["first"]
+
+
 def test_a_replay_that_is_kept_finds_what_it_stands_on(tender: Tender) -> None:
     graph = nesting(tender.saver)
     graph.invoke({"items": []}, thread())
@@ -135,6 +252,53 @@ def test_a_replay_that_is_kept_finds_what_it_stands_on(tender: Tender) -> None:
     tender.prune(["t"])
     assert "__interrupt__" in graph.invoke(None, thread())
     assert graph.invoke(Command(resume="two"), thread())["items"] == ["two"]
+
+
+def steps_inside(saver: Any, ran: list[str]) -> Any:
+    """A graph inside a node: two steps, then a question."""
+
+    def step(name: str) -> Any:
+        def work(state: State) -> State:
+            ran.append(name)
+            return {"items": [name]}
+
+        return work
+
+    builder: Any = StateGraph(State)
+    inner = builder.add_sequence([("a", step("a")), ("b", step("b"))])
+    inner = inner.add_node("ask", lambda state: {"items": [interrupt("more?")]})
+    inner = inner.add_edge(START, "a").add_edge("b", "ask").compile()
+    builder = StateGraph(State).add_node("inner", inner).add_edge(START, "inner")
+    return builder.compile(checkpointer=saver)
+
+
+def test_a_replay_inside_that_died_goes_on_from_where_it_was_asked_to(tender: Tender) -> None:
+    ran, begun = list[str](), 0
+    for request in range(1, 40):
+        name, faulty = f"t{request}", FaultySaver(tender.saver)
+        graph = steps_inside(faulty, ran)
+        graph.invoke({"items": []}, thread(name))
+        asked = graph.get_state(thread(name), subgraphs=True).tasks[0].state.config
+        inside = thread(name, checkpoint_ns=asked["configurable"]["checkpoint_ns"])
+        before_b = next(each for each in graph.get_state_history(inside) if each.next == ("b",))
+        graph.invoke(Command(resume="yes"), thread(name))
+        ran.clear()
+        dying = FaultySaver(tender.saver, at=request, fault="crash")
+        with suppress(InjectedCrash):
+            steps_inside(dying, ran).invoke(None, before_b.config)
+        gc.collect()  # a run that nobody holds any more owns nothing
+        tender.prune([name])
+        graph = steps_inside(tender.saver, ran)
+        if graph.get_state(thread(name)).next:
+            begun += 1
+            graph.invoke(None, thread(name))
+            assert "a" not in ran, f"died at request {request}"
+            done = graph.invoke(Command(resume="no"), thread(name))
+            assert done["items"] == ["a", "b", "no"], f"died at request {request}"
+        if not dying.failed:
+            break
+    assert begun > 3
+    assert not dying.failed
 
 
 def test_a_live_owner_is_left_alone_and_all_others_are_pruned(tender: Tender) -> None:
@@ -150,6 +314,9 @@ def test_a_live_owner_is_left_alone_and_all_others_are_pruned(tender: Tender) ->
     assert [(each.thread_id, each.done, each.total) for each in told] == [
         ("busy", 1, 3), ("free", 2, 3), ("other", 3, 3)
     ]  # fmt: skip
+    for everything in ({"strategy": "delete"}, {"keep_last": 0, "older_than": timedelta(0)}):
+        with pytest.raises(ThreadBusyError):
+            tender.prune(["busy"], **everything)
     with pytest.raises(ThreadBusyError):
         tender.delete_thread("busy")
     long = len(list(graph.get_state_history(thread("busy"))))
@@ -238,6 +405,23 @@ def test_deleting_runs_takes_their_steps_from_every_thread(tender: Tender) -> No
     assert graph.invoke({"items": [3]}, thread("a"))["items"] == [3, "re: 3"]
 
 
+def test_an_answer_whose_run_was_deleted_is_kept_with_its_task(tender: Tender) -> None:
+    long = [f"{n} {'x' * 700}" for n in range(5)]
+
+    def ask(state: Shelf) -> Shelf:
+        return {"books": [*long, interrupt("which one?")]}
+
+    builder: Any = StateGraph(Shelf).add_node(ask).add_node("done", lambda state: {"loans": {}})
+    builder.add_edge(START, "ask").add_edge("ask", "done")
+    graph = builder.compile(checkpointer=tender.saver)
+    graph.invoke({}, {**thread(), "metadata": {"run_id": "first"}})
+    graph.invoke(Command(resume="this"), {**thread(), "metadata": {"run_id": "second"}})
+    tender.delete_for_runs(["second"])
+    (asked,) = graph.get_state(thread()).tasks
+    assert asked.result == {"books": [*long, "this"]}
+    assert graph.invoke(None, thread()) == {"books": [*long, "this"], "loans": {}}
+
+
 def test_usage_adds_up_by_channel_node_and_namespace(tender: Tender) -> None:
     graph = chat(tender.saver)
     graph.invoke({"items": ["x" * 5000]}, thread())
@@ -318,6 +502,16 @@ def test_runs_that_are_deleted_take_what_they_remembered(tender: Tender) -> None
     for n in range(3):
         graph.invoke({"items": []}, {**thread(), "metadata": {"run_id": f"r{n}"}})
     tender.delete_for_runs(["r2"])
+    assert heard(graph, thread(), {"items": []}) == 3 * (2 + 1)
+
+
+def test_what_came_after_a_run_that_is_deleted_does_not_remember_it(tender: Tender) -> None:
+    graph = remembering(tender.saver)
+    for n in range(3):
+        graph.invoke({"items": []}, {**thread(), "metadata": {"run_id": f"r{n}"}})
+    graph.update_state(thread(), {"items": ["by hand"]}, as_node="end")
+    tender.delete_for_runs(["r2"])
+    assert graph.get_state(thread()).values["items"][-1] == "by hand"
     assert heard(graph, thread(), {"items": []}) == 3 * (2 + 1)
 
 

@@ -13,7 +13,7 @@ from plait.deploy import check
 from plait.errors import ConfigError, ConfigTypeError
 from plait.graph import START, StateGraph
 from plait.stored import find_thread, list_threads, wake
-from plait.testing import FaultySaver, every_crash_point, explore
+from plait.testing import FaultySaver, PostgresProxy, every_crash_point, explore
 from plait.timers import sleep
 
 NAN = float("nan")
@@ -28,6 +28,28 @@ def build(saver: Any) -> Any:
 def test_a_fault_that_never_comes_is_refused(at: Any) -> None:
     with pytest.raises(ConfigError, match="at="):
         FaultySaver(InMemorySaver(), at=at)
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, True, "1", None])
+def test_a_network_fault_that_never_comes_is_refused(number: Any) -> None:
+    with PostgresProxy("postgresql://localhost:1/nobody") as proxy:
+        for fails in (proxy.fail_at, proxy.cut_after):
+            with pytest.raises(ConfigError, match="whole number"):
+                fails(number)
+        with pytest.raises(ConfigError, match="at least 1"):
+            proxy.fail_at(0)
+
+
+@pytest.mark.parametrize("url", [None, 5, "mysql://x", "postgresql://a,b/x"])
+def test_a_proxy_stands_before_one_server(url: Any) -> None:
+    with pytest.raises(ConfigError, match="connection string of one server"):
+        PostgresProxy(url)
+
+
+def test_a_faulty_saver_keeps_threads_as_long_as_the_one_inside() -> None:
+    saver = InMemorySaver()
+    saver.ttl = 60
+    assert FaultySaver(saver).ttl == 60
 
 
 @pytest.mark.parametrize("stride", [0, -1, True, 1.5, None])

@@ -18,6 +18,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 import plait
+from plait.checkpoint.base import BaseCheckpointSaver
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
 from plait.checkpoint.sqlite import SqliteSaver
@@ -26,6 +27,7 @@ from plait.graph import START, StateGraph
 from plait.runtime import get_runtime
 from plait.testing import (
     CrashPoint,
+    CrashReport,
     Effects,
     FaultySaver,
     InjectedFailure,
@@ -104,6 +106,64 @@ def test_an_acknowledged_task_that_runs_again_is_found(tmp_path: Path) -> None:
 
     with pytest.raises(AssertionError, match="ran again"):
         every_crash_point(careless, tmp_path, kill=False)
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_a_workflow_that_fails_after_a_crash_says_at_which_point(
+    tmp_path: Path, kill: bool
+) -> None:
+    def fragile(saver: Any, effects: Effects) -> Any:
+        effects.note("life")
+        if effects.counts()["life"] > 1:
+            raise ValueError("the second life is none")
+        return workflow(saver, effects)
+
+    with pytest.raises((AssertionError, ValueError), match="the second life is none") as failed:
+        every_crash_point(fragile, tmp_path, kill=kill)
+    (note,) = failed.value.__notes__
+    assert 'Killed before storage request 1, the workflow failed.\nreplay: PLAIT_CRASH="1 b' in note
+
+
+class Foreign(BaseCheckpointSaver[str]):
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("opened", "told"),
+    [
+        (lambda _: Foreign(), "Foreign has only LangGraph's port"),
+        (lambda _: InMemorySaver(), "InMemorySaver, whose threads end with their process"),
+        (lambda _: SqliteSaver(":memory:"), "SqliteSaver, whose threads end with their process"),
+        (lambda _: object(), "object, which `with` cannot open"),
+    ],
+    ids=["foreign", "in memory", "SQLite in memory", "no saver"],
+)
+def test_a_saver_that_nobody_can_go_on_with_is_refused(
+    tmp_path: Path, opened: Any, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        every_crash_point(workflow, tmp_path, open=opened)
+
+
+@pytest.mark.parametrize("name", ["", "12", "after", "12 afer", "0 before", "-1 after", "a before"])
+def test_a_point_that_is_none_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAIT_CRASH", name)
+    with pytest.raises(ConfigError, match="names no crash point"):
+        every_crash_point(workflow, tmp_path, kill=False)
+
+
+@pytest.mark.parametrize("word", ["a\u2028b", "a\rb", "a\x0bb", "a\nb", "a\tb", "\ud800", ""])
+def test_effects_are_counted_whatever_they_are_called(tmp_path: Path, word: str) -> None:
+    effects = Effects(tmp_path / "effects")
+    effects.note(word)
+    effects.note(word)
+    point = CrashPoint(1, "before", True, "", effects.counts(), effects.repeated())
+    assert CrashReport([point]).counts(word) == {2}
 
 
 def test_the_environment_plays_one_point(tmp_path: Path, monkeypatch: Any) -> None:

@@ -286,7 +286,115 @@ def _keeps_three(self: Any, config: Any, *args: Any) -> Any:
     return at
 
 
+def _needs_a_namespace(self: Any, config: Any) -> Any:
+    config["configurable"]["checkpoint_ns"]  # else it raises a KeyError
+    return RightSaver.get_tuple(self, config)
+
+
+def _newest_else(self: Any, config: Any) -> Any:
+    at = config["configurable"]
+    newest = {"configurable": {**at, "checkpoint_id": None}}
+    return RightSaver.get_tuple(self, config) or RightSaver.get_tuple(self, newest)
+
+
+def _only_of_checkpoints(self: Any, config: Any, *args: Any) -> None:
+    if self.key(config) in self.rows:
+        RightSaver.put_writes(self, config, *args)
+
+
+def _filters(fits: Callable[[Any, str, Any], bool]) -> dict[str, Any]:
+    """A filter takes other checkpoints."""
+
+    def list_(self: Any, config: Any, *, filter: Any = None, limit: Any = None, **of: Any) -> Any:
+        found = [
+            each
+            for each in RightSaver.list(self, config, **of)
+            if all(fits(each.metadata, key, wanted) for key, wanted in (filter or {}).items())
+        ]
+        yield from found[:limit]
+
+    return {"list": list_}
+
+
+def _on_path(metadata: Any, key: str, wanted: Any) -> bool:
+    for part in key.split("."):
+        metadata = metadata.get(part) if isinstance(metadata, dict) else None
+    return metadata == wanted
+
+
+def _texts(change: Callable[[str], str]) -> dict[str, Any]:
+    return _values(lambda value: change(value) if isinstance(value, str) else value)
+
+
+def _writes(change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The writes of a task are changed."""
+    return {
+        "put_writes": lambda self, config, writes, *args: RightSaver.put_writes(
+            self, config, change(writes), *args
+        )
+    }
+
+
 WRONG: dict[str, dict[str, Any]] = {
+    "a namespace must be named": {"get_tuple": _needs_a_namespace},
+    "an unknown checkpoint is the newest": {"get_tuple": _newest_else},
+    "writes that come first are lost": {"put_writes": _only_of_checkpoints},
+    "a filter compares texts": _filters(lambda facts, k, want: str(facts.get(k)) == str(want)),
+    "a filter folds case": _filters(
+        lambda facts, k, want: repr(facts.get(k)).lower() == repr(want).lower()
+    ),
+    "a filter follows paths": _filters(_on_path),
+    "a filter takes what lacks its key": _filters(
+        lambda facts, k, want: facts.get(k, want) == want
+    ),
+    "a filter finds no dicts": _filters(
+        lambda facts, k, want: not isinstance(want, dict) and facts.get(k) == want
+    ),
+    "a limit of nothing is none": {
+        "list": lambda self, config, *, limit=None, **of: RightSaver.list(
+            self, config, limit=limit or None, **of
+        )
+    },
+    "the first has a parent": {
+        "on_get": staticmethod(
+            lambda found: found._replace(parent_config=found.parent_config or {})
+        )
+    },
+    "what nodes have seen is lost": _stored(lambda kept: {"versions_seen": {}}),
+    "metadata of None is cut": {
+        "copy_metadata": staticmethod(
+            lambda facts: {k: v for k, v in facts.items() if v is not None}
+        )
+    },
+    "names of metadata are changed": {
+        "copy_metadata": staticmethod(lambda facts: {k.replace(".", "_"): facts[k] for k in facts})
+    },
+    "long values are cut": _values(
+        lambda value: value[:65_535] if isinstance(value, (str, bytes)) else value
+    ),
+    "text is stripped": _texts(str.strip),
+    "text is normalised": _texts(lambda text: unicodedata.normalize("NFC", text)),
+    "ends of lines are folded": _texts(lambda text: text.replace("\r\n", "\n")),
+    "text ends at a NUL": _texts(lambda text: text.partition("\0")[0]),
+    "names are in one line": _names(lambda name: name.replace("\n", " ")),
+    "bytes of writes become text": {
+        "copy_in": staticmethod(
+            lambda value: value.decode("latin1") if isinstance(value, bytes) else deepcopy(value)
+        )
+    },
+    "keys of writes become text": {
+        "copy_in": staticmethod(
+            lambda value: (
+                {str(k): v for k, v in value.items()}
+                if isinstance(value, dict)
+                else deepcopy(value)
+            )
+        )
+    },
+    "writes of None are lost": _writes(
+        lambda writes: [each for each in writes if each[1] is not None]
+    ),
+    "a channel is written once": _writes(lambda writes: [*dict(writes).items()]),
     "the newest is the last that was put": {
         "last": staticmethod(lambda keys: keys[-1] if keys else None)
     },
@@ -450,6 +558,15 @@ def _any_fence(self: Any, request: Renew) -> Renew:
     return replace(request, lanes=[(lane, fences.get(lane, 0)) for lane, _ in request.lanes])
 
 
+def _renews_what_is_free(self: Any, request: Any) -> Any:
+    answer = NativeSaver.do(self, request)
+    if type(request) is Renew:
+        self.renewed = [lane for lane, _ in request.lanes]
+    elif type(request) is ReadLane and answer is not None and answer.lease is None:
+        return answer._replace(lease=9e9 if answer.lane in vars(self).get("renewed", ()) else None)
+    return answer
+
+
 def _stores_refused(part: Callable[[Transact], Transact]) -> Callable[[Any, Any], Any]:
     def do(self: Any, request: Any) -> Any:
         answer = NativeSaver.do(self, request)
@@ -493,6 +610,7 @@ WRONG_NATIVE: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "nothing is given back": _transact(lambda _: {"release": False}),
     "whoever renews is believed": _otherwise(Renew, _any_fence),
+    "what nobody holds is renewed": _renews_what_is_free,
     "nothing is renewed": lambda self, request: (
         None if type(request) is Renew else NativeSaver.do(self, request)
     ),

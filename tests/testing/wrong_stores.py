@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unicodedata import normalize
 
-from plait.store.base import GetOp, PutOp, SearchOp
+from plait.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore
 
+GOT = "test_what_was_put_is_got"
+KEYS = "test_keys_are_any_text"
+PAGES = "test_pages_are_parts_of_one_order"
+LISTED = "test_namespaces_are_listed_in_order"
+COVERS = "test_a_search_covers_a_namespace_and_what_is_below"
 RANKS = "test_a_query_ranks_items_by_how_similar_they_are"
 SCORES = "test_a_score_tells_of_an_item_and_not_of_what_is_found_with_it"
 NOW = "test_an_item_is_found_by_what_it_says_now"
@@ -126,7 +132,14 @@ def deleted_still_found(store: Store, op: Any, result: Any) -> Any:
     return result
 
 
+def _joined(store: Store, op: Any, result: Any) -> Any:
+    for item in result if type(op) is SearchOp else ():
+        item.namespace = (".".join(item.namespace),)
+    return result
+
+
 ANSWERS: dict[str, tuple[Callable[..., Any], str]] = {
+    "namespaces of found items are joined": (_joined, COVERS),
     "found by reference": (found_by_reference,
                            "test_what_the_caller_changes_afterwards_is_not_stored"),
     "made anew": (made_anew, "test_an_item_tells_when_it_was_made_and_when_it_was_last_put"),
@@ -172,7 +185,54 @@ def old_texts_stay(store: Store, op: Any) -> Any:
     return op._replace(value={**op.value, "all": text}, index=["all"])
 
 
+def stores(change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Each value of what is put is changed."""
+
+    def asked(store: Store, op: Any) -> Any:
+        if type(op) is not PutOp or op.value is None:
+            return op
+        return op._replace(value={key: change(value) for key, value in op.value.items()})
+
+    return asked
+
+
+def keyed(change: Callable[[str], str]) -> Callable[..., Any]:
+    """Keys are changed."""
+
+    def asked(store: Store, op: Any) -> Any:
+        named = type(op) in (PutOp, GetOp) and isinstance(op.key, str)
+        return op._replace(key=change(op.key)) if named else op
+
+    return asked
+
+
+def _nothing_put(store: Store, op: Any) -> Any:
+    return op._replace(value=op.value or None) if type(op) is PutOp else op
+
+
+def _one_condition(store: Store, op: Any) -> Any:
+    if type(op) is not ListNamespacesOp or not op.match_conditions:
+        return op
+    return op._replace(match_conditions=op.match_conditions[:1])
+
+
+def _at_most(store: Store, op: Any) -> Any:
+    return op._replace(limit=min(op.limit, 100)) if type(op) is SearchOp else op
+
+
 ASKED: dict[str, tuple[Callable[..., Any], str]] = {
+    "cuts long texts": (stores(lambda v: v[:65_535] if isinstance(v, str) else v), GOT),
+    "normalises texts": (stores(lambda v: normalize("NFC", v) if isinstance(v, str) else v), GOT),
+    "strips texts": (stores(lambda v: v.strip() if isinstance(v, str) else v), GOT),
+    "makes integers of whole floats": (stores(lambda v: int(v) if v == 2.0 else v), GOT),
+    "makes floats of large integers": (stores(lambda v: float(v) if v == 2**60 else v), GOT),
+    "makes numbers of truth": (stores(lambda v: int(v) if v is True else v), GOT),
+    "deletes what is empty": (_nothing_put, GOT),
+    "folds keys": (keyed(str.casefold), KEYS),
+    "normalises keys": (keyed(lambda key: normalize("NFC", key)), KEYS),
+    "cuts keys": (keyed(lambda key: key[:1000]), KEYS),
+    "finds a hundred at most": (_at_most, PAGES),
+    "lists namespaces that fit one condition": (_one_condition, LISTED),
     "ranks everywhere": (searches(namespace_prefix=()), RANKS),
     "ranks one page only": (searches(offset=0), SCORES),
     "ranks without a filter": (searches(filter=None), SCORES),

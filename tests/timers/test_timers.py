@@ -134,6 +134,17 @@ def test_a_time_that_comes_leaves_the_answers_of_before_and_is_told_once(
         assert call(graph, None) == {"said": ["Ann", "no"]}
 
 
+def test_at_an_old_checkpoint_the_question_may_be_answered_after_its_time(
+    env: Any, call: Any
+) -> None:
+    graph = one_node(lambda state: {"said": interrupt("ok?", timeout=60, default="no")})
+    call(graph, {})
+    asked = graph.get_state(CONFIG).config
+    env.clock += 61
+    assert call(graph, {})["__interrupt__"], "a new run, which asks anew"
+    assert graph.invoke(Command(resume="yes"), asked) == {"said": "yes"}
+
+
 def test_without_a_default_the_node_is_told(env: Any, call: Any) -> None:
     def code(state: Any) -> Any:
         try:

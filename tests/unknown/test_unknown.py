@@ -13,9 +13,18 @@ import pytest
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.config import get_config
-from plait.errors import ConfigError, InvalidAnswerError, InvalidNodeError, NodeTimeoutError
+from plait.errors import (
+    ConfigError,
+    GraphDrained,
+    InvalidAnswerError,
+    InvalidNodeError,
+    InvalidUpdateError,
+    NodeTimeoutError,
+)
 from plait.func import entrypoint, task
-from plait.graph import START, StateGraph
+from plait.graph import END, START, StateGraph
+from plait.runtime import RunControl
+from plait.testing import fork
 from plait.types import Command, RetryPolicy, UnknownOutcome, interrupt
 from plait.typing import MISSING
 
@@ -99,6 +108,121 @@ def test_a_killed_charge_asks_instead_of_charging_twice(
         end = run(graph, Command(resume={"done": {"receipt": "found"}}), flavor)
     assert end == {"receipt": "found"}
     assert till.charges == 1
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("as_node", [None, "pack", "__input__"])
+def test_an_update_does_not_forget_that_nobody_knows(
+    tmp_path: Path, as_node: Any, asked: bool
+) -> None:
+    till = Till(tmp_path)
+    dies(tmp_path, till, "ask", "sync", {"item": 1})
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = build(saver, till, "ask", "sync")
+        if asked:
+            graph.invoke(None, CONFIG)
+        for at in (CONFIG, graph.get_state(CONFIG).config):
+            with pytest.raises(InvalidUpdateError, match=r"Node 'charge' .* would be repeated"):
+                graph.update_state(at, {"item": 2}, as_node=as_node)
+        graph.invoke(None, CONFIG)
+        end = graph.invoke(Command(resume={"done": {"receipt": "found"}}), CONFIG)
+    assert end == {"receipt": "found"}
+    assert till.charges == 1
+
+
+@pytest.mark.parametrize("as_node", ["charge", END])
+def test_an_update_may_say_what_became_of_it_or_end_the_run(tmp_path: Path, as_node: str) -> None:
+    till = Till(tmp_path)
+    dies(tmp_path, till, "ask", "sync", {"item": 1})
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = build(saver, till, "ask", "sync")
+        graph.update_state(CONFIG, None if as_node == END else {"receipt": "x"}, as_node=as_node)
+        assert graph.get_state(CONFIG).next == ()
+        graph.invoke(None, CONFIG)
+    assert till.charges == 1
+
+
+def test_an_update_does_not_forget_a_step_of_which_nobody_knows(tmp_path: Path) -> None:
+    till = Till(tmp_path)
+
+    def build(saver: Any) -> Any:
+        step = task(lambda: till.charge(None), name="charge", on_unknown="ask")
+        builder = StateGraph(dict).add_node("work", lambda state: step().result())
+        return builder.add_edge(START, "work").compile(checkpointer=saver)
+
+    def work(_: Any) -> None:
+        build(SqliteSaver(tmp_path / "log.db")).invoke({}, CONFIG)
+
+    assert fork(work).wait() == -signal.SIGKILL
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = build(saver)
+        with pytest.raises(InvalidUpdateError, match="Node 'work' "):
+            graph.update_state(CONFIG, {"item": 2})
+        (question,) = graph.invoke(None, CONFIG)["__interrupt__"]
+        assert question.value["unknown_outcome"] == "charge"
+        graph.invoke(Command(resume={"done": {"receipt": "found"}}), CONFIG)
+    assert till.charges == 1
+
+
+def test_the_answer_that_it_was_given_before_it_was_cut_off_stays(tmp_path: Path) -> None:
+    till = Till(tmp_path)
+
+    def build(saver: Any) -> Any:
+        def charge(state: Any) -> Any:
+            by = interrupt("who pays?")
+            return {**till.charge(state), "by": by}
+
+        builder = StateGraph(dict).add_node("charge", charge, on_unknown="ask")
+        return builder.add_edge(START, "charge").compile(checkpointer=saver)
+
+    def work(_: Any) -> None:
+        graph = build(SqliteSaver(tmp_path / "log.db"))
+        graph.invoke({}, CONFIG)
+        graph.invoke(Command(resume="Ada"), CONFIG)
+
+    assert fork(work).wait() == -signal.SIGKILL
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = build(saver)
+        (question,) = graph.invoke(None, CONFIG)["__interrupt__"]
+        assert question.value["unknown_outcome"] == "charge"
+        assert graph.invoke(Command(resume="run_again"), CONFIG) == {
+            "receipt": "fresh",
+            "by": "Ada",
+        }
+    assert till.charges == 2
+
+
+def test_a_graph_inside_that_was_drained_leaves_nothing_unknown() -> None:
+    control, ran = RunControl(), list[str]()
+
+    def first(state: Any) -> Any:
+        ran.append("first")
+        control.request_drain("deploy")
+        return {"first": True}
+
+    def second(state: Any) -> Any:
+        ran.append("second")
+        return {**state, "second": True}
+
+    inner = StateGraph(dict).add_sequence([first, second]).add_edge(START, "first").compile()
+    builder = StateGraph(dict).add_node("work", lambda _: inner.invoke({}), on_unknown="ask")
+    graph = builder.add_edge(START, "work").compile(checkpointer=InMemorySaver())
+    with pytest.raises(GraphDrained):
+        graph.invoke({}, CONFIG, control=control)
+    assert graph.invoke(None, CONFIG) == {"first": True, "second": True}
+    assert ran == ["first", "second"]
+
+
+def test_a_guarded_node_may_write_to_its_own_thread() -> None:
+    def work(state: Any) -> Any:
+        graph.update_state(CONFIG, {"by": "hand"}, as_node="note")
+        return {"by": "itself"}
+
+    builder = StateGraph(dict).add_node("work", work, on_unknown="ask")
+    builder.add_node("note", lambda state: {"by": "note"})
+    builder.add_edge(START, "note").add_edge("note", "work")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    assert graph.invoke({}, CONFIG) == {"by": "itself"}
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)

@@ -13,6 +13,8 @@ def main() -> None:
         if error.name not in ("click", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}. Install it: pip install 'plait[cli]'.")
+    except KeyboardInterrupt:  # from here on click says it
+        sys.exit("Aborted!")
     cli()
 
 

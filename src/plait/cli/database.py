@@ -99,13 +99,20 @@ def _connected(url: str) -> Any:
         raise explain(error, "The Postgres database of --db") from error
 
 
-def _check_tables(conn: Any) -> None:
-    """Who only reads cannot make the tables."""
-    table, path = conn.execute(
-        "SELECT to_regclass('plait_lanes'), current_setting('search_path')"
+def _check_tables(conn: Any, *, new: bool = False) -> None:
+    """A slip of the pen must not put tables beside somebody else's, and who reads makes none.
+
+    Args:
+        conn: To the database.
+        new: An empty schema, or one of plait's that no saver was ever at, will do, too.
+    """
+    lanes, versions, others, path = conn.execute(
+        "SELECT to_regclass('plait_lanes'), to_regclass('plait_schema_versions'), EXISTS ("
+        "SELECT FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) "
+        "AND relkind IN ('r', 'p', 'v', 'm', 'f')), current_setting('search_path')"
     ).fetchone()
     conn.rollback()
-    if table is None:
+    if lanes is None and not (new and (versions is not None or not others)):
         raise ConfigError(
             "The Postgres database of --db has no tables of plait in its search_path "
             f"({path}): no thread was ever stored there. Check the URL; a saver's first run, or "
@@ -119,8 +126,8 @@ def open_to_write(database: str, graph: Pregel | None = None, *, new: bool = Fal
     Args:
         database: The file, or the URL.
         graph: Whose threads these are, if that is known.
-        new: Make the tables where there are none: a program is to run on it. Not in a SQLite file
-            that holds something else.
+        new: Make the tables where there are none: a program is to run on it. Not in a file or
+            schema that holds something else.
 
     Raises:
         ConfigError: there is no such file, or a saver has never been at the database.
@@ -129,9 +136,8 @@ def open_to_write(database: str, graph: Pregel | None = None, *, new: bool = Fal
     if database.startswith(POSTGRES):
         from plait.checkpoint.postgres import PostgresSaver
 
-        if not new:
-            with _connected(database) as conn:
-                _check_tables(conn)
+        with _connected(database) as conn:
+            _check_tables(conn, new=new)
         return PostgresSaver.from_conn_string(database, serde=serde_of(graph))
     path = _held(database, new=new)
     _free(path, "rw", "BEGIN IMMEDIATE")  # ended when the connection is closed

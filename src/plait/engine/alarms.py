@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.constants import INTERRUPT, RESUME
 from plait.engine.records import Snapshot, TaskWrites
+from plait.errors import ThreadBusyError
 from plait.timers import TimedInterrupt
 
 if TYPE_CHECKING:
@@ -36,6 +37,17 @@ def timed_questions(
     return timed
 
 
+def check_due(loop: Loop, snapshot: Snapshot | None) -> None:
+    """Raise a ThreadBusyError unless a time that the thread waits for has come."""
+    now, writes = loop.env.now(), snapshot.writes if snapshot is not None else ()
+    timed = timed_questions(writes).values()
+    if not any(each.due <= now for questions in timed for each in questions.values()):
+        raise ThreadBusyError(
+            f"No time that {loop.spec.where} waits for has come: another run has gone on with it, "
+            "or it was changed or deleted."
+        )
+
+
 def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     """Answer the questions whose time has come; returns what is stored of that.
 
@@ -56,4 +68,4 @@ def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     return saved
 
 
-__all__ = ["ring", "timed_questions"]
+__all__ = ["check_due", "ring", "timed_questions"]

@@ -17,7 +17,7 @@ from plait.constants import (
     RESUME,
     TASKS,
 )
-from plait.engine.alarms import ring
+from plait.engine.alarms import check_due, ring
 from plait.engine.commands import Claim, Command, Commit, Load, Newest, SaveWrites
 from plait.engine.formers import Former, former_of
 from plait.engine.frontier import Frontier
@@ -74,6 +74,8 @@ def begin(loop: Loop) -> Begin:
     snapshot = cast("Snapshot | None", (yield Load(spec.checkpoint_id))) if looks else None
     if snapshot is None and spec.checkpoint_id is not None:
         raise unknown_checkpoint(spec.checkpoint_id, spec.where)
+    if spec.only_due:
+        check_due(loop, snapshot)
     loop.restore(snapshot)
     if loop.moved is not None:
         warn_of_dropped(loop.plan, loop.moved, spec.where)

@@ -115,6 +115,8 @@ class RunSpec:
     deadline: float | None = None
     """When the run must have ended, in seconds since the epoch; None: what its thread has stored,
     if it goes on."""
+    only_due: bool = False
+    """Whether the run does nothing, and says so, where its thread waits for nothing that is due."""
     cache: Any = None
     """Where results of nodes are kept (its drivers' to use); None: nothing is looked up."""
     max_concurrency: int | None = None

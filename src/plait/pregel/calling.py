@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from plait.common.closing import aclose
-from plait.constants import TOOLS_MODE
+from plait.constants import ONLY_DUE, TOOLS_MODE
 from plait.drivers.base import Part
 from plait.engine.plan import GraphPlan, Reads
 from plait.errors import ConfigError, nearest
@@ -277,8 +277,9 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         subgraphs: bool,
     ) -> Run:
         """One call, from its arguments to a run that a driver can take."""
-        debugs, deadline = self.debug, None
+        debugs, deadline, only_due = self.debug, None, False
         if extras:
+            only_due = extras.pop(ONLY_DUE, False)
             said = extras.pop("debug", None)
             debugs = debugs if said is None else said
             deadline = extras.pop("deadline", None)
@@ -300,6 +301,8 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
         options.control = control
         options.deadline = deadline
         run = Run(self, given, config, options, native)  # pyright: ignore[reportArgumentType]
+        if only_due:
+            run.loop.spec.only_due = True
         if TOOLS_MODE in modes:
             from plait.pregel.tool_stream import listen_to_tools  # few runs stream their tools
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
-from plait.constants import CALL, COPY, END, INPUT, PUSH, START
+from plait.constants import CALL, COPY, END, INPUT, PUSH, START, STARTED
 from plait.drivers.base import Storage
 from plait.drivers.env import run_env
 from plait.engine.frontier import Frontier, without
@@ -210,6 +210,8 @@ class _Update:
             spec.parents = stored.metadata.get("parents") or {}
         self.loop.restore(stored)
         self.loop.origin = None
+        if stored is not None and self.claims:
+            self._check_known(stored, updates)
         questions = self._open_questions(stored) if stored is not None else {}
         sent = self.loop.frontier.sends
         kept: list[TaskWrites] = []
@@ -238,6 +240,27 @@ class _Update:
         checkpoint = self.loop.new_checkpoint(source)
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
         return checkpoint.id, spec.parents
+
+    def _check_known(self, stored: Snapshot, updates: Sequence[StateUpdate]) -> None:
+        """Refuse to forget that nobody knows what became of a task: in the new super-step it would
+        simply be repeated. Who ends the super-step, goes back, or says what it did, may."""
+        cut = {id for id, channel, mark in stored.writes if channel == STARTED and mark[1]}
+        named = {update.as_node for update in updates}
+        if not cut or named & {COPY, END}:
+            return
+        callers = {id: call[0] for id, channel, call in stored.writes if channel == CALL}
+        nodes = {task.id: task.name for task in self.loop.prepare(known_only=True)}
+        for task_id in cut:
+            while task_id in callers:
+                task_id = callers[task_id]
+            node = nodes.get(task_id)
+            if node is not None and node not in named:
+                raise InvalidUpdateError(
+                    f"Node {node!r} on {self.loop.spec.where} was cut off while it ran, and nobody "
+                    "knows whether its work was done; after this update it would be repeated. Go "
+                    "on with the thread first, invoke(None, config), so that its on_unknown policy "
+                    f"is asked; or say by as_node={node!r} what it did."
+                )
 
     def _is_newest(self, checkpoint_id: str) -> Plan[bool]:
         """Whether a checkpoint is the thread's newest: nothing was made of it, or after it."""

@@ -8,6 +8,7 @@
 - `models`: chat models that play a script. `fork` (`processes`): processes that tests can kill.
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from plait.common.lazy import lazily
@@ -67,6 +68,10 @@ _HOMES = {
     "until_done": "crashes",
 }
 __getattr__ = lazily(__name__, _HOMES)
+
+if (_pytest := sys.modules.get("pytest")) is not None:  # so that failed promises show their values
+    _suites = [f"{__name__}.{suite}" for suite in ("savers", "native_savers", "stores")]
+    _pytest.register_assert_rewrite(*[suite for suite in _suites if suite not in sys.modules])
 
 __all__ = [
     "Child",

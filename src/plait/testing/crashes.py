@@ -24,7 +24,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
@@ -78,13 +78,13 @@ class Effects:
         self._add("stored", task_id, "")
 
     def _add(self, *parts: str) -> None:
-        line = "\t".join(part.replace("\n", " ").replace("\t", " ") for part in parts)
+        line = "\t".join(map(_in_a_line, parts))
         with self.path.open("ab", buffering=0) as file:
-            file.write(line.encode() + b"\n")
+            file.write(line.encode("utf-8", "surrogatepass") + b"\n")
 
     def lines(self) -> list[tuple[str, str, str]]:
         """All lines so far: ("did" or "stored", task id, words)."""
-        lines = self.path.read_text("utf-8").splitlines()
+        *lines, _ = self.path.read_bytes().decode("utf-8", "surrogatepass").split("\n")
         return [tuple(line.split("\t", 2)) for line in lines]  # type: ignore[misc]
 
     def counts(self) -> Counter[str]:
@@ -102,6 +102,10 @@ class Effects:
             elif task in acknowledged:
                 found.append((task, words))
         return found
+
+
+def _in_a_line(text: str) -> str:
+    return text.replace("\n", " ").replace("\t", " ")
 
 
 def _task_here() -> str:
@@ -133,12 +137,16 @@ class CrashPoint:
         Of a program that nobody can start again, such as what is typed in at a prompt, it is what
         to set in the environment.
         """
-        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-        command = f'{REPLAY}="{self.request} {self.when}"'
-        if test:
-            return f"{command} python -m pytest '{test}'"
-        program = [] if hasattr(sys, "ps1") else sys.orig_argv[1:]
-        return f"{command} {shlex.join([sys.executable, *program])}" if program else command
+        return _replay(self.request, self.when)
+
+
+def _replay(request: int, when: When) -> str:
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    command = f'{REPLAY}="{request} {when}"'
+    if test:
+        return f"{command} python -m pytest '{test}'"
+    program = [] if hasattr(sys, "ps1") else sys.orig_argv[1:]
+    return f"{command} {shlex.join([sys.executable, *program])}" if program else command
 
 
 @dataclass(frozen=True)
@@ -154,7 +162,7 @@ class CrashReport:
 
     def counts(self, *words: str) -> set[int]:
         """How often an effect happened in a trial: all the counts that were seen."""
-        return {point.effects[" ".join(words)] for point in self.points}
+        return {point.effects[_in_a_line(" ".join(words))] for point in self.points}
 
     def __str__(self) -> str:
         return f"{len(self.points)} crash points, {self.deaths} deaths"
@@ -184,8 +192,9 @@ def every_crash_point(
         whose outcome was stored.
 
     Raises:
-        AssertionError: A point that did not; it says how to replay it.
-        ConfigError: The stride is no whole number of at least 1.
+        AssertionError: A point that did not, or whose process failed; it says how to replay it.
+        ConfigError: The stride is no whole number of at least 1, the environment names no point, or
+            `open` gives no saver of plait's whose threads another process can go on with.
     """
     if isinstance(stride, bool) or not isinstance(cast("Any", stride), int) or stride < 1:
         raise ConfigError(f"stride={stride!r}: give a whole number of at least 1.")
@@ -213,10 +222,8 @@ def _points(
 ) -> Iterator[CrashPoint]:
     only = os.environ.get(REPLAY)
     if only is not None:
-        request, when = only.split()
-        yield _play(
-            workflow, folder / f"{when}-{request}", opened, (int(request), _when(when)), kill
-        )
+        request, when = _named(only)
+        yield _play(workflow, folder / f"{when}-{request}", opened, (request, when), kill)
         return
     for when in ("before", "after"):
         for request in count(1, stride):
@@ -227,8 +234,15 @@ def _points(
             yield point
 
 
-def _when(text: str) -> When:
-    return "after" if text == "after" else "before"
+def _named(text: str) -> tuple[int, When]:
+    """The point that the environment names. Raises ConfigError."""
+    request, _, when = text.partition(" ")
+    if not (request.isdecimal() and int(request)) or when not in ("before", "after"):
+        raise ConfigError(
+            f"{REPLAY}={text!r} names no crash point. Give the number of a storage request, and "
+            'when: "12 before" or "12 after".'
+        )
+    return int(request), "after" if when == "after" else "before"
 
 
 def _play(
@@ -239,31 +253,61 @@ def _play(
     request, when = at or (0, "before")
     live = _in_processes if kill else _in_this_process
     died, result = False, ""
-    if at is not None:
-        died, result = live(workflow, place, opened, effects, at)
-    if at is None or died:
-        _, result = live(workflow, place, opened, effects, None)
+    try:
+        if at is not None:
+            died, result = live(workflow, place, opened, effects, at)
+        if at is None or died:
+            _, result = live(workflow, place, opened, effects, None)
+    except Exception as error:
+        if at is not None:
+            dies = "Killed" if died else "To be killed"
+            error.add_note(
+                f"{dies} {when} storage request {request}, the workflow failed.\n"
+                f"replay: {_replay(request, when)}"
+            )
+        raise
     return CrashPoint(request, when, died, result, effects.counts(), effects.repeated())
 
 
-def _run(
-    workflow: Workflow, place: Path, opened: Any, effects: Effects, request: int, fault: Fault
-) -> str:
-    with opened(place) as saver:
+@contextmanager
+def _faulty(
+    place: Path, opened: Any, effects: Effects, request: int, fault: Fault
+) -> Generator[FaultySaver]:
+    """The saver of a trial, which fails. Raises ConfigError where there can be none."""
+    given = opened(place)
+    if not isinstance(given, AbstractContextManager):
+        raise ConfigError(
+            f"open= gave {type(given).__name__}, which `with` cannot open. Give a saver of plait's "
+            "over a file or a server, or a context manager around one."
+        )
+    with cast("AbstractContextManager[Any]", given) as saver:
         faulty = FaultySaver(saver, at=request, fault=fault, stored=effects.stored)
-        return repr(workflow(faulty, effects))
+        if "kill" in fault and not saver.shared:
+            raise ConfigError(
+                f"open= gave {type(saver).__name__}, whose threads end with their process: after a "
+                "kill nothing would be there to go on with. Give a saver over a file or a server."
+            )
+        yield faulty
 
 
 def _in_processes(
     workflow: Workflow, place: Path, opened: Any, effects: Effects, at: tuple[int, When] | None
 ) -> tuple[bool, str]:
     request, fault = _fault(at, "kill", "commit then kill")
-    ended = place / "result"
+    ended, refused = place / "result", place / "refused"
 
     def work(_: Callable[[str], None]) -> None:
-        ended.write_text(_run(workflow, place, opened, effects, request, fault), "utf-8")
+        with ExitStack() as stack:
+            try:
+                saver = stack.enter_context(_faulty(place, opened, effects, request, fault))
+            except ConfigError as error:
+                refused.write_text(str(error), "utf-8")
+                return
+            ended.write_text(repr(workflow(saver, effects)), "utf-8")
 
     died = fork(work).wait() == -signal.SIGKILL
+    if refused.exists():
+        raise ConfigError(refused.read_text("utf-8"))
     return died, "" if died else ended.read_text("utf-8")
 
 
@@ -272,7 +316,8 @@ def _in_this_process(
 ) -> tuple[bool, str]:
     request, fault = _fault(at, "crash", "commit then crash")
     try:
-        return False, _run(workflow, place, opened, effects, request, fault)
+        with _faulty(place, opened, effects, request, fault) as saver:
+            return False, repr(workflow(saver, effects))
     except InjectedCrash:
         pass
     gc.collect()  # a run that nobody holds any more owns nothing

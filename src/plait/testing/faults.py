@@ -83,6 +83,7 @@ class FaultySaver(NativeSaver):
             raise ConfigError(f"at={at!r}: give the number of a request, from 1 (0: none fails).")
         super().__init__(serde=saver.serde, thread_busy=saver.thread_busy)
         self.saver = saver
+        self.ttl = saver.ttl
         self.at = at
         self.fault: Fault = fault
         self.requests = 0

@@ -131,6 +131,7 @@ class NativeSaverConformance(SaverConformance):
         free: LaneRow = await saver.execute(ReadLane("t", ""))
         assert (free.owner, free.lease) == (None, None)
         await saver.execute(Renew([(row.lane, row.fence)], lease_time() + 3600.0))
+        assert (await saver.execute(ReadLane("t", ""))).lease is None, "nobody holds it any more"
         await saver.run(saver.saver.open_session("t").claim())
 
     @promise

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from plait.common.closing import ClosedAtEnd
 from plait.errors import ConfigError, StorageUnavailableError, nearest
-from plait.postgres import conninfo_to_dict, make_conninfo
+from plait.postgres import conninfo_to_dict, make_conninfo, psycopg
 
 T = TypeVar("T")
 NetworkFault: TypeAlias = Literal["cut", "cut after", "hang"]
@@ -48,6 +48,7 @@ class PostgresProxy(ClosedAtEnd):
         url: The server: a URL or connection string, also one that names a Unix socket.
 
     Raises:
+        ConfigError: That is no connection string of one server.
         StorageUnavailableError: No port can be opened.
     """  # noqa: E501
 
@@ -55,9 +56,15 @@ class PostgresProxy(ClosedAtEnd):
     """Seconds that each message takes longer, either way."""
 
     def __init__(self, url: str) -> None:
-        given = conninfo_to_dict(url)
+        try:
+            given = conninfo_to_dict(url)
+            self._server_port = int(given.get("port") or 5432)
+        except (psycopg.Error, ValueError, AttributeError) as error:
+            raise ConfigError(
+                "PostgresProxy takes the connection string of one server, such as "
+                f"postgresql://localhost/shop ({str(error).strip()})."
+            ) from error
         self._host = str(given.get("host") or given.get("hostaddr") or "localhost")
-        self._server_port = int(given.get("port") or 5432)
         self._given = given
         self._loop = asyncio.new_event_loop()
         self._open: set[_Connection] = set()
@@ -136,15 +143,21 @@ class PostgresProxy(ClosedAtEnd):
                 nobody hears. `"hang"`: nothing passes any more, until `go_on()`.
 
         Raises:
-            ConfigError: The fault is unknown.
+            ConfigError: The fault is unknown, or would never come.
         """
         if fault not in FAULTS:
             raise ConfigError(f"Unknown fault {fault!r}. {nearest(fault, FAULTS)}")
+        _check_whole(command, "command", 1)
         self._happened.clear()
         self._fault = (self.commands + command, fault)
 
     def cut_after(self, size: int) -> None:
-        """Have the connection that passes `size` more bytes to the server cut there, once."""
+        """Have the connection that passes `size` more bytes to the server cut there, once.
+
+        Raises:
+            ConfigError: That is no number of bytes.
+        """
+        _check_whole(size, "size", 0)
         self._happened.clear()
         self._bytes_left = size
 
@@ -277,6 +290,11 @@ class _Connection:
         """End it without a word, as a network does."""
         self.client.transport.abort()
         self.server.transport.abort()
+
+
+def _check_whole(number: Any, name: str, least: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise ConfigError(f"{name}={number!r}: give a whole number of at least {least}.")
 
 
 class _Messages:

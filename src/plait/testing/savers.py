@@ -21,19 +21,25 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypedDict
+from typing import Annotated, Any, ClassVar, TypeAlias, TypedDict
 
 from plait.checkpoint.base import CheckpointTuple, empty_checkpoint, new_checkpoint_id
 from plait.constants import INTERRUPT, RESUME
 from plait.graph import START, StateGraph
+from plait.testing.surfaces import Surface, through
 from plait.types import Command, interrupt
 
-Surface: TypeAlias = Literal["sync", "async"]
 HOSTILE = (
     *("a'b", 'a"b', "') OR 1=1 --", "a|b", "50%", "a_b", "", " ", "*", "é", "日本", "\U0001f600"),
     *("a\\b", "a/b", "$.x", "{}", "x" * 500, "x" * 500 + "y", "A_B", "e\u0301", "a ", "t|a"),
 )
 """Names that are text like any other, though something may read more into them."""
+PLAIN: list[Any] = [
+    *(None, True, False, 0, -1, 2**60, 1.0, -0.5, 1e-7, "", "\u00e9", "e\u0301", " a \r\nb\t"),
+    *("a\0b", "x" * 100_000, b"", b"\0\xff", b"y" * 100_000, [], {}, [[]]),
+    *({"z": 1, "a": {"": None}}, {2: "two", 1: "one"}),
+]
+"""Values that JSON, text and narrow columns change."""
 
 
 class SaverFace:
@@ -111,7 +117,8 @@ def promise(check: _Check) -> Callable[[Any], None]:
 
     def test(self: SaverConformance) -> None:
         for surface in self.surfaces:
-            asyncio.run(self.check(check, surface))
+            with through(surface):
+                asyncio.run(self.check(check, surface))
 
     # Not functools.wraps: pytest would take the arguments of the check for fixtures.
     test.__name__, test.__qualname__ = check.__name__, check.__qualname__
@@ -125,6 +132,15 @@ async def refused(awaitable: Awaitable[Any], *errors: type[BaseException]) -> No
     except errors:
         return
     raise AssertionError(f"expected {[each.__name__ for each in errors]}, got {result!r}")
+
+
+def unlike(given: dict[Any, Any], found: dict[Any, Any]) -> list[str]:
+    """What became of values that did not come back with their types, and in order."""
+    return [
+        f"{value!r:.60} became {repr(found[key]) if key in found else 'nothing':.60}"
+        for key, value in given.items()
+        if key not in found or repr(found[key]) != repr(value)
+    ]
 
 
 def id_of(at: Any) -> str:
@@ -207,17 +223,26 @@ class SaverConformance(ABC):
         assert found.config.get("configurable") == at["configurable"]
         newest = await saver.get(config())
         assert newest.checkpoint["id"] == found.checkpoint["id"]
+        await saver.put(config(ns="inner"), {"a": 2})
+        named = await saver.get({"configurable": {"thread_id": "t"}})
+        assert named.checkpoint["id"] == found.checkpoint["id"], (
+            "without a namespace: the outermost"
+        )
 
     @promise
     async def test_what_was_never_put_is_none(self, saver: SaverFace) -> None:
         assert await saver.call("get_tuple", config("nobody")) is None
         assert await saver.call("get_tuple", config(id=new_checkpoint_id())) is None
         assert await saver.list(config("nobody")) == []
+        await saver.put(config(), {"n": 1})
+        assert await saver.call("get_tuple", config(id=new_checkpoint_id())) is None
+        assert await saver.call("get_tuple", config(ns="nowhere")) is None
 
     @promise
     async def test_a_child_names_its_parent(self, saver: SaverFace) -> None:
         first = await saver.put(config(), {"n": 1})
         second = await saver.put(first, {"n": 2}, version=2)
+        assert (await saver.get(first)).parent_config is None
         found = await saver.get(second)
         assert found.parent_config is not None
         parent = found.parent_config["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
@@ -241,6 +266,31 @@ class SaverConformance(ABC):
         third = await saver.list(config(), filter={"step": 3})
         assert [each.checkpoint["id"] for each in third] == [made[3]]
         assert await saver.list(config(), filter={"step": "3' OR '1'='1"}) == []
+
+    @promise
+    async def test_a_filter_names_what_must_be_equal(self, saver: SaverFace) -> None:
+        facts = {"source": "loop", "step": 1, "a.b": 1, "a": {"b": 2}, "it's": "x"}
+        (first, second) = [
+            id_of(await saver.put(config(), {"n": 1}, {**facts, **more}))
+            for more in ({}, {"step": 2, "own": "y"})
+        ]
+        for wanted, found in (
+            ({}, [second, first]),
+            ({"step": 1}, [first]),
+            ({"step": "1"}, []),
+            ({"source": "loop"}, [second, first]),
+            ({"source": "LOOP"}, []),
+            ({"source": "lo_p"}, []),
+            ({"own": "y"}, [second]),
+            ({"own": "y", "step": 1}, []),
+            ({"nobody": "y"}, []),
+            ({"a.b": 1}, [second, first]),
+            ({"a.b": 2}, []),
+            ({"a": {"b": 2}}, [second, first]),
+            ({"it's": "x"}, [second, first]),
+        ):
+            assert await saver.ids(config(), filter=wanted) == found, wanted
+        assert await saver.list(config(), limit=0) == []
 
     @promise
     async def test_a_history_is_of_what_was_asked_for(self, saver: SaverFace) -> None:
@@ -273,9 +323,11 @@ class SaverConformance(ABC):
 
     @promise
     async def test_a_history_tells_what_is_told_of_each_alone(self, saver: SaverFace) -> None:
-        facts = {"source": "loop", "step": 2, "parents": {"": "x"}, "deep": [1, {"k": None}]}
+        facts = {"source": "loop", "step": 2, "parents": {"": "x"}, "deep": [1, {"k": None}],
+                 "none": None, "a.b": 1}  # fmt: skip
         ts = "2020-02-03T04:05:06.789012+00:00"
-        first = await saver.put(config(ns="inner"), {"n": 1}, facts, ts=ts)
+        seen = {"node": {"n": 1}}
+        first = await saver.put(config(ns="inner"), {"n": 1}, facts, ts=ts, versions_seen=seen)
         await saver.call("put_writes", first, [("n", 2), ("m", [3])], "task-1")
         second = await saver.put(first, {"n": 2}, facts, version=2)
         alone = [await saver.get(second), await saver.get(first)]
@@ -284,17 +336,30 @@ class SaverConformance(ABC):
         for found in (*alone, *listed):
             assert {**found.metadata}.items() >= facts.items()
         assert told(alone[1])["ts"] == ts
+        assert alone[1].checkpoint["versions_seen"] == seen
         assert [told(each)["versions"] for each in alone] == [{"n": 2}, {"n": 1}]
         assert told(alone[0])["parent"] == config_of(first)
 
     @promise
     async def test_plain_values_keep_their_types_and_order(self, saver: SaverFace) -> None:
-        plain: list[Any] = [None, True, False, 0, -1, 2**60, 1.0, -0.5, 1e-7, "", "\u00e9", b""]
-        plain += [b"\0\xff", [], {}, [[]], {"z": 1, "a": {"": None}}, {2: "two", 1: "one"}]
-        values = {f"key {number}": value for number, value in enumerate(plain)} | {"all": plain}
+        values = {f"key {number}": value for number, value in enumerate(PLAIN)} | {"all": PLAIN}
         at = await saver.put(config(), values)
         found = await saver.values(at)
-        assert {key: repr(found[key]) for key in values} == {k: repr(v) for k, v in values.items()}
+        assert unlike(values, found) == []
+
+    @promise
+    async def test_plain_writes_keep_their_types_and_order(self, saver: SaverFace) -> None:
+        id = new_checkpoint_id()
+        writes = [(f"key {number}", value) for number, value in enumerate(PLAIN)]
+        writes += [("all", PLAIN), ("all", None)]
+        await saver.call("put_writes", config(id=id), [("early", 1)], "task-1")
+        at = await saver.put(config(), {"n": 1}, id=id)
+        await saver.call("put_writes", at, writes, "task-2")
+        early, *found = await saver.writes(at)
+        assert early == ("task-1", "early", 1), "they may come before their checkpoint"
+        assert [each[:2] for each in found] == [("task-2", channel) for channel, _ in writes]
+        assert unlike(dict(enumerate(PLAIN)), {n: each[2] for n, each in enumerate(found)}) == []
+        assert (repr(found[-2][2]), found[-1][2]) == (repr(PLAIN), None)
 
     @promise
     async def test_what_did_not_change_is_kept_and_what_was_removed_is_gone(
@@ -324,10 +389,11 @@ class SaverConformance(ABC):
 
     @promise
     async def test_names_are_any_text_and_stay_apart(self, saver: SaverFace) -> None:
-        for number, name in enumerate(HOSTILE):
+        names = (*HOSTILE, "a\nb", "a\tb")
+        for number, name in enumerate(names):
             await saver.put(config(name), {"n": number})
             await saver.put(config("t", name), {"n": -number})
-        for number, name in enumerate(HOSTILE):
+        for number, name in enumerate(names):
             assert (await saver.get(config(name))).checkpoint["channel_values"] == {"n": number}
             found = await saver.list(config("t", name))
             assert [each.checkpoint["channel_values"] for each in found] == [{"n": -number}]

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.cli.database import POSTGRES, open_to_write, serde_of
+from plait.cli.database import POSTGRES, serde_of
 from plait.cli.target import load_graph
 from plait.cli.telling import line, progress, size_of, table, tell_json
 from plait.errors import ConfigError
@@ -85,7 +85,9 @@ def _target(database: str | None, source: str, dry_run: bool, graph: Pregel | No
     if database is None or dry_run:
         return nullcontext()
     if database.startswith(POSTGRES):
-        return open_to_write(database, graph, new=True)
+        from plait.checkpoint.postgres import PostgresSaver  # needs psycopg, an extra
+
+        return PostgresSaver.from_conn_string(database, serde=serde_of(graph))
     return SqliteSaver(database, serde=serde_of(graph))
 
 
