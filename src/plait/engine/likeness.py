@@ -3,7 +3,7 @@
 The journal of a task's calls tells by it whether a call is the one that was recorded. It takes
 what plait can store by content, and what it cannot (a client, a lock, the `self` of a method) by
 its class alone. It does not see what a store may change: tuples and lists are alike, dicts and sets
-have no order.
+have no order, and a class that has moved is the one whose name it is registered under.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ MAX_DEPTH = 60
 _BY_TEXT = frozenset({"datetime", "uuid", "decimal", "fractions", "pathlib", "zoneinfo"})
 """Modules of plain types whose text says all."""
 _LISTS = (list, tuple)
+NAMED: dict[type, str] = {}
+"""Classes that the program has named for what is stored: they are known by that name alone."""
 _MANY = 8
 """From how many items on it pays to look at them together."""
 _PAIR = "%r:%r".__mod__
@@ -55,7 +57,7 @@ def _text(value: Any, depth: int) -> str:
             content = ""
     else:
         content = ""
-    return f"<{cls.__module__}.{cls.__qualname__} {content}>"
+    return f"<{NAMED.get(cls) or f'{cls.__module__}.{cls.__qualname__}'} {content}>"
 
 
 def _sequence(items: Sequence[Any], depth: int) -> str:
@@ -143,4 +145,4 @@ def _of_builtin(value: Any, depth: int) -> str:
     return ""
 
 
-__all__ = ["likeness"]
+__all__ = ["NAMED", "likeness"]
