@@ -493,6 +493,56 @@ def test_what_a_script_began_goes_on_where_it_is_imported(tmp_path: Path) -> Non
     assert (tmp_path / "effects").read_text() == "charged 5\n"
 
 
+WORKERS = """
+import multiprocessing
+from dataclasses import dataclass
+
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.func import entrypoint, task
+from plait.types import Command, interrupt
+
+
+@dataclass
+class Order:
+    euro: int
+
+
+@task
+def charge(order: Order) -> Order:
+    with open("effects", "a") as file:
+        file.write(f"charged {order.euro}\\n")
+    return order
+
+
+@entrypoint(checkpointer=SqliteSaver("shop.db"))
+def buy(order: Order) -> list:
+    return [charge(order).result(), interrupt("Ship it?")]
+
+
+def work(given):
+    return repr(buy.invoke(given, {"configurable": {"thread_id": "1"}}))
+
+
+if __name__ == "__main__":
+    work(Order(5))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(work, [Command(resume="yes")]))
+        pool.apply(work, [Order(6)])
+    print(work(Command(resume="no")))
+"""
+
+
+def test_workers_of_multiprocessing_and_their_script_go_on_with_each_others_threads(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shop.py").write_text(WORKERS, "utf-8")
+    ran = subprocess.run(
+        [sys.executable, "shop.py"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert ran.stdout == "[Order(euro=5), 'yes']\n[Order(euro=6), 'no']\n"
+    assert (tmp_path / "effects").read_text() == "charged 5\ncharged 6\n"
+
+
 @dataclass
 class Point:
     """Two numbers."""

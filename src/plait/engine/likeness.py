@@ -42,6 +42,13 @@ def likeness(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def home_of(thing: Any) -> str:
+    """The module of a class or function; workers of multiprocessing call that of the script by
+    another name, and mean the same."""
+    module = getattr(thing, "__module__", "")
+    return "__main__" if module == "__mp_main__" else module
+
+
 def _text(value: Any, depth: int) -> str:
     cls: Any = value.__class__
     if cls in ATOMS:
@@ -57,7 +64,7 @@ def _text(value: Any, depth: int) -> str:
             content = ""
     else:
         content = ""
-    return f"<{NAMED.get(cls) or f'{cls.__module__}.{cls.__qualname__}'} {content}>"
+    return f"<{NAMED.get(cls) or f'{home_of(cls)}.{cls.__qualname__}'} {content}>"
 
 
 def _sequence(items: Sequence[Any], depth: int) -> str:
@@ -109,7 +116,7 @@ def _content(value: Any, cls: type[Any], depth: int) -> str:
     """What makes an object of a class the one it is ("": nothing that is known)."""
     name = getattr(value, "__qualname__", None)
     if name is not None:  # a function, a method, a class
-        return f"{getattr(value, '__module__', '')}.{name}"
+        return f"{home_of(value)}.{name}"
     state = getattr(cls, "__plait_state__", None)
     if state is not None:  # plait's messages
         return _text(state(value), depth)
@@ -145,4 +152,4 @@ def _of_builtin(value: Any, depth: int) -> str:
     return ""
 
 
-__all__ = ["NAMED", "likeness"]
+__all__ = ["NAMED", "home_of", "likeness"]
