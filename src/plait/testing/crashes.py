@@ -185,7 +185,7 @@ def every_crash_point(
 
     Raises:
         AssertionError: A point that did not; it says how to replay it.
-        ConfigError: The stride is no whole number of at least 1.
+        ConfigError: The stride is no whole number of at least 1, or the workflow makes no request.
     """
     if isinstance(stride, bool) or not isinstance(cast("Any", stride), int) or stride < 1:
         raise ConfigError(f"stride={stride!r}: give a whole number of at least 1.")
@@ -204,6 +204,11 @@ def every_crash_point(
         assert not point.repeated, (
             f"Killed {point.when} storage request {point.request}, tasks ran again after their "
             f"outcome was stored: {point.repeated}.\nreplay: {point.replay}"
+        )
+    if not report.points:
+        raise ConfigError(
+            "The workflow has asked nothing of the saver that it was given, so there is no place "
+            "to crash it at. Compile the graph with that saver: compile(checkpointer=saver)."
         )
     return report
 
