@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from errno import EPIPE
 from importlib import import_module
+from io import TextIOWrapper
 from pkgutil import iter_modules
 from typing import Any
 
@@ -36,7 +37,13 @@ class Commands(click.Group):
         return module.command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; errors that say what to do need no traceback."""
+        """Run a command; errors that say what to do need no traceback.
+
+        Where stdout has another encoding than UTF-8 (a pipe on Windows, an old locale), what it
+        does not have is escaped, as it is on stderr.
+        """
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except (GraphError, RunError, StorageError) as error:
