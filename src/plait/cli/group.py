@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from errno import EPIPE
 from importlib import import_module
-from io import TextIOWrapper
 from pkgutil import iter_modules
 from typing import Any
 
@@ -42,8 +41,8 @@ class Commands(click.Group):
         Where stdout has another encoding than UTF-8 (a pipe on Windows, an old locale), what it
         does not have is escaped, as it is on stderr.
         """
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
+        if callable(reconfigure := getattr(sys.stdout, "reconfigure", None)):
+            reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except (GraphError, RunError, StorageError) as error:
