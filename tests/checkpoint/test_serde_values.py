@@ -543,6 +543,16 @@ def test_the_refusal_says_only_what_helps() -> None:
     assert "register(builtins.memoryview, encode=..., decode=...)" in said["buffer"]
 
 
+def test_a_type_of_a_script_is_told_with_the_name_that_reads_it() -> None:
+    registry = Registry(None)
+    registry.register(Point, name="__main__:Point")
+    data = Codec(registry).dumps(Point(1, 2))
+    with pytest.raises(UnregisteredTypeError) as caught:
+        CODEC.loads(data)
+    assert "whose script defines" in str(caught.value)
+    assert "plait.checkpoint.serde.register(Point, name='__main__:Point')" in str(caught.value)
+
+
 def _refused(value: Any) -> UnregisteredTypeError:
     with pytest.raises(UnregisteredTypeError) as caught:
         CODEC.dumps(value)

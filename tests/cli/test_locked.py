@@ -100,8 +100,8 @@ def test_a_command_gives_up_and_says_who_is_in_the_way(
     with held(db, what) as (holder, _):
         ran = CliRunner().invoke(cli, [*command, "--db", str(db)])
         assert ran.exit_code == 2
-        assert "was locked for 0 seconds by" in ran.stderr
-        assert not KNOWN or f"by process {holder.pid} (" in ran.stderr
+        assert "was locked for 0 seconds by" in ran.output
+        assert not KNOWN or f"by process {holder.pid} (" in ran.output
 
 
 @pytest.mark.skipif(not KNOWN, reason="this system does not tell who holds a lock")

@@ -75,6 +75,18 @@ def test_the_console_script_says_and_does_what_a_forked_command_does(
     assert changed(script, "script") == changed(plait, "forked")
 
 
+def test_what_an_old_encoding_lacks_is_escaped(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SqliteSaver(db) as saver:
+        saver.copy_thread("asks", "naïve 日本 🎉")
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    ran = subprocess.run([SCRIPT, "threads", "list", "--db", db], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "naïve \\u65e5\\u672c \\U0001f389" in ran.stdout.decode("cp1252")
+    command = [SCRIPT, "threads", "list", "--json", "--db", db]
+    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert "naïve 日本 🎉" in [each["thread_id"] for each in told]
+
+
 def test_list_tells_where_threads_stand_and_what_they_wait_for(db: Path) -> None:
     before = db.read_bytes()
     lines = told("threads", "list", "--db", db).splitlines()

@@ -27,7 +27,6 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int, s
     project = tmp_path_factory.mktemp("editor") / "pyrightconfig.json"
     settings = {
         "include": [str(HERE / "right"), str(HERE / "wrong.py")],
-        "extraPaths": [str(ROOT / "src")],
         "typeCheckingMode": "standard",
         "pythonVersion": "3.11",
     }

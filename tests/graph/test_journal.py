@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 from unittest.mock import patch
 
@@ -440,6 +441,106 @@ def test_a_node_in_a_file_finds_its_calls_in_another_process_life(tmp_path: Any)
         said = graph(saver).invoke(Command(resume="yes"), CONFIG)["said"]
     assert said[-1] == "yes"
     assert len(seen) == 1
+
+
+SHOP = """
+from dataclasses import dataclass
+
+from plait.checkpoint.serde import register
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.func import entrypoint, task
+from plait.types import interrupt
+
+
+@dataclass
+class Order:
+    euro: int
+
+
+if __name__ != "__main__":
+    register(Order, name="__main__:Order")
+
+
+@task
+def charge(order: Order) -> str:
+    with open("effects", "a") as file:
+        file.write(f"charged {order.euro}\\n")
+    return f"{order.euro} euro"
+
+
+@entrypoint(checkpointer=SqliteSaver("shop.db"))
+def buy(order: Order) -> list:
+    return [charge(order).result(), interrupt("Ship it?")]
+
+
+thread = {"configurable": {"thread_id": "1"}}
+if __name__ == "__main__":
+    buy.invoke(Order(5), thread)
+"""
+
+
+def test_what_a_script_began_goes_on_where_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP, "utf-8")
+    go_on = """if True:
+        import plait, shop
+        print(shop.buy.invoke(plait.Command(resume="yes"), shop.thread))
+    """
+    subprocess.run([sys.executable, "shop.py"], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", go_on], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "['5 euro', 'yes']\n"
+    assert (tmp_path / "effects").read_text() == "charged 5\n"
+
+
+WORKERS = """
+import multiprocessing
+from dataclasses import dataclass
+
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.func import entrypoint, task
+from plait.types import Command, interrupt
+
+
+@dataclass
+class Order:
+    euro: int
+
+
+@task
+def charge(order: Order) -> Order:
+    with open("effects", "a") as file:
+        file.write(f"charged {order.euro}\\n")
+    return order
+
+
+@entrypoint(checkpointer=SqliteSaver("shop.db"))
+def buy(order: Order) -> list:
+    return [charge(order).result(), interrupt("Ship it?")]
+
+
+def work(given):
+    return repr(buy.invoke(given, {"configurable": {"thread_id": "1"}}))
+
+
+if __name__ == "__main__":
+    work(Order(5))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(work, [Command(resume="yes")]))
+        pool.apply(work, [Order(6)])
+    print(work(Command(resume="no")))
+"""
+
+
+def test_workers_of_multiprocessing_and_their_script_go_on_with_each_others_threads(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shop.py").write_text(WORKERS, "utf-8")
+    ran = subprocess.run(
+        [sys.executable, "shop.py"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert ran.stdout == "[Order(euro=5), 'yes']\n[Order(euro=6), 'no']\n"
+    assert (tmp_path / "effects").read_text() == "charged 5\ncharged 6\n"
 
 
 @dataclass

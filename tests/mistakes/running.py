@@ -137,6 +137,26 @@ def unknown_keyword() -> None:
     saved(a=nothing).invoke({"text": ""}, THREAD, durabilty="exit")
 
 
+@mistake(
+    "A thread that is named by a keyword of the call",
+    ConfigError,
+    "thread_id=",
+    "config={'configurable': {'thread_id': ...}}",
+)
+def thread_by_keyword() -> None:
+    saved(a=nothing).invoke({"text": ""}, thread_id="1")
+
+
+@mistake(
+    "An entry of the config as a keyword of the call",
+    ConfigError,
+    "recursion_limit=",
+    "config={'recursion_limit': ...}",
+)
+def entry_by_keyword() -> None:
+    saved(a=nothing).invoke({"text": ""}, THREAD, recursion_limit=50)
+
+
 @mistake("An output key that the graph does not have", ConfigError, "'txt'", "Did you mean 'text'?")
 def unknown_output_key() -> None:
     graph_of(a=nothing).compile().invoke({"text": ""}, output_keys="txt")

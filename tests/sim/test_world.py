@@ -46,12 +46,16 @@ def test_awaiting_a_real_event_is_a_named_error() -> None:
         await asyncio.get_running_loop().create_future()
 
     async def sleeper(state: Any) -> Any:
+        await asyncio.sleep(1)
+
+    async def waiter(state: Any) -> Any:
         await Awaitable()
 
-    with pytest.raises(RuntimeError):
-        simulate(one(node), {}, seed=1, flavor="async")
-    with pytest.raises(SimulationError, match=r"Node 'node' awaits .* no event loop"):
-        simulate(one(sleeper), {}, seed=1, flavor="async")
+    for code in (node, sleeper):
+        with pytest.raises(SimulationError, match="no event loop, and node 'node' asks for one"):
+            simulate(one(code), {}, seed=1, flavor="async")
+    with pytest.raises(SimulationError, match="no event loop, and node 'node' awaits 'something'"):
+        simulate(one(waiter), {}, seed=1, flavor="async")
 
 
 class Awaitable:

@@ -52,6 +52,12 @@ def test_a_faulty_saver_keeps_threads_as_long_as_the_one_inside() -> None:
     assert FaultySaver(saver).ttl == 60
 
 
+@pytest.mark.parametrize("kill", [True, False])
+def test_a_workflow_that_stores_elsewhere_is_told(kill: bool, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="asked nothing of the saver"):
+        every_crash_point(lambda saver, effects: None, tmp_path, kill=kill)
+
+
 @pytest.mark.parametrize("stride", [0, -1, True, 1.5, None])
 def test_a_stride_goes_forward(stride: Any, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="stride"):

@@ -10,16 +10,12 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from plait.callbacks.base import BaseCallbackManager
-from plait.callbacks.dispatch import ahandle_event, handle_event
-from plait.callbacks.events import (
-    AsyncRunManager,
-    BaseRunManager,
-    ChainEvents,
-    LLMEvents,
-    RetrieverEvents,
-    RunManager,
-    ToolEvents,
-)
+from plait.callbacks.dispatch import ahandle_event as ahandle_event
+from plait.callbacks.dispatch import handle_event as handle_event
+from plait.callbacks.events import AsyncRunManager as AsyncRunManager
+from plait.callbacks.events import BaseRunManager as BaseRunManager
+from plait.callbacks.events import ChainEvents, LLMEvents, RetrieverEvents, ToolEvents
+from plait.callbacks.events import RunManager as RunManager
 from plait.common.lazy import lazily
 
 M = TypeVar("M", bound=BaseCallbackManager)

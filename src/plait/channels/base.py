@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from plait.errors import EmptyChannelError, InvalidUpdateError
+from plait.errors import EmptyChannelError as EmptyChannelError
+from plait.errors import InvalidUpdateError as InvalidUpdateError
 from plait.typing import MISSING, subscriptable
 
 Value = TypeVar("Value")

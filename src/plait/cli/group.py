@@ -36,7 +36,13 @@ class Commands(click.Group):
         return module.command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; errors that say what to do need no traceback."""
+        """Run a command; errors that say what to do need no traceback.
+
+        Where stdout has another encoding than UTF-8 (a pipe on Windows, an old locale), what it
+        does not have is escaped, as it is on stderr.
+        """
+        if callable(reconfigure := getattr(sys.stdout, "reconfigure", None)):
+            reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except (GraphError, RunError, StorageError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -65,7 +66,8 @@ def in_one_line(text: str) -> str:
 
 def tell_json(data: Any) -> None:
     """Print data as JSON; what JSON does not know is told as Python shows it."""
-    told = json.dumps(_keyed(data), indent=2, default=_plain, ensure_ascii=False)
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    told = json.dumps(_keyed(data), indent=2, default=_plain, ensure_ascii=plain)
     click.echo(_SURROGATE.sub(lambda found: ascii(found[0])[1:-1], told))
 
 

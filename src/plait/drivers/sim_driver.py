@@ -325,7 +325,10 @@ class SimDriver:
                 job.coroutine = job.context.run(aenter, task, scope)
             self._step(job, job.coroutine.send, None)
         except Exception as error:
-            self._failed(job, error)
+            if str(error) == "no running event loop":
+                self._failed(job, _no_loop(job, "asks for one (asyncio.sleep, a client)"))
+            else:
+                self._failed(job, error)
         except SimulatedCrash:
             raise
         except BaseException as error:  # the whole run is to stop: tell the loop of the task
@@ -344,10 +347,7 @@ class SimDriver:
         if waits_for is not None and not isinstance(waits_for, PumpedCall):
             assert job.coroutine is not None
             job.coroutine.close()
-            raise SimulationError(
-                f"Node {job.task.name!r} awaits {waits_for!r}. A simulation has no event loop: its "
-                "async nodes may await calls of tasks, nested graphs, and asyncio.sleep(0)."
-            )
+            raise _no_loop(job, f"awaits {waits_for!r}")
         job.waits_for = waits_for
         self._world.note("waits", job.task.id, job.task.name)
         if job.task in self._expired:
@@ -453,6 +453,14 @@ class AsyncSimDriver:
                 yield part
         finally:
             parts.close()
+
+
+def _no_loop(job: Job, what: str) -> SimulationError:
+    """A node's code does what only an event loop could go on with."""
+    return SimulationError(
+        f"A simulation has no event loop, and node {job.task.name!r} {what}. Async nodes may await "
+        "calls of tasks, nested graphs, and asyncio.sleep(0); plait.timers.sleep waits for a time."
+    )
 
 
 __all__ = ["AsyncSimDriver", "SimDriver"]

@@ -3,7 +3,7 @@
 The journal of a task's calls tells by it whether a call is the one that was recorded. It takes
 what plait can store by content, and what it cannot (a client, a lock, the `self` of a method) by
 its class alone. It does not see what a store may change: tuples and lists are alike, dicts and sets
-have no order.
+have no order, and a class that has moved is the one whose name it is registered under.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ MAX_DEPTH = 60
 _BY_TEXT = frozenset({"datetime", "uuid", "decimal", "fractions", "pathlib", "zoneinfo"})
 """Modules of plain types whose text says all."""
 _LISTS = (list, tuple)
+NAMED: dict[type, str] = {}
+"""Classes that the program has named for what is stored: they are known by that name alone."""
 _MANY = 8
 """From how many items on it pays to look at them together."""
 _PAIR = "%r:%r".__mod__
@@ -40,6 +42,13 @@ def likeness(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def home_of(thing: Any) -> str:
+    """The module of a class or function; workers of multiprocessing call that of the script by
+    another name, and mean the same."""
+    module = getattr(thing, "__module__", "")
+    return "__main__" if module == "__mp_main__" else module
+
+
 def _text(value: Any, depth: int) -> str:
     cls: Any = value.__class__
     if cls in ATOMS:
@@ -55,7 +64,7 @@ def _text(value: Any, depth: int) -> str:
             content = ""
     else:
         content = ""
-    return f"<{cls.__module__}.{cls.__qualname__} {content}>"
+    return f"<{NAMED.get(cls) or f'{home_of(cls)}.{cls.__qualname__}'} {content}>"
 
 
 def _sequence(items: Sequence[Any], depth: int) -> str:
@@ -107,7 +116,7 @@ def _content(value: Any, cls: type[Any], depth: int) -> str:
     """What makes an object of a class the one it is ("": nothing that is known)."""
     name = getattr(value, "__qualname__", None)
     if name is not None:  # a function, a method, a class
-        return f"{getattr(value, '__module__', '')}.{name}"
+        return f"{home_of(value)}.{name}"
     state = getattr(cls, "__plait_state__", None)
     if state is not None:  # plait's messages
         return _text(state(value), depth)
@@ -143,4 +152,4 @@ def _of_builtin(value: Any, depth: int) -> str:
     return ""
 
 
-__all__ = ["likeness"]
+__all__ = ["NAMED", "home_of", "likeness"]

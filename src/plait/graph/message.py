@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
 
 from plait.common.ids import new_id
 from plait.errors import ConfigError
-from plait.messages import AnyMessage, BaseMessage
+from plait.messages import AnyMessage as AnyMessage
+from plait.messages import BaseMessage as BaseMessage
 from plait.messages.base import give_id, id_epoch
 from plait.messages.convert import (
     MessageLikeRepresentation,

@@ -32,7 +32,8 @@ from plait.messages.fields import (
     check_optional_str,
     rules_of,
 )
-from plait.messages.merge import Content, merge_content, merge_dicts
+from plait.messages.merge import Content, merge_dicts
+from plait.messages.merge import merge_content as merge_content
 from plait.messages.model import ModelMethods
 from plait.messages.pretty import title_line
 from plait.messages.stamp import IMMUTABLE, digest

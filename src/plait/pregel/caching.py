@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
 from plait.common.failures import note
+from plait.engine.likeness import home_of
 from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import (
@@ -44,7 +45,7 @@ def namespace_of(code: Any) -> Namespace:
     if isinstance(plan := getattr(code, "plan", None), GraphPlan):
         bound.append(plan.fingerprint)
     named = code if hasattr(code, "__qualname__") else cast("type[Any]", type(code))
-    return (_ROOT, f"{named.__module__}.{named.__qualname__}", *bound)
+    return (_ROOT, f"{home_of(named)}.{named.__qualname__}", *bound)
 
 
 def _digest_of(code: partial[Any]) -> str:

@@ -22,7 +22,7 @@ from plait.pregel.later import INSTEAD, refuse
 from plait.pregel.nested import Nest
 from plait.pregel.scope import TaskScope
 from plait.pregel.storage import asked_checkpoint, open_storage
-from plait.runnables.config import with_handler
+from plait.runnables.config import KNOWN_KEYS, with_handler
 from plait.runtime import ExecutionInfo, RunControl, Runtime, ServerInfo
 from plait.scope import Here, current_scope
 from plait.types import Command
@@ -522,8 +522,17 @@ def _check_extras(graph: Pregel, extras: Mapping[str, Any]) -> None:
         if not graph.takes_extras:
             raise ConfigError(
                 f"Graph {graph.name!r} was called with {key}=, which is no argument of the call, "
-                f"and no node takes **kwargs. {nearest(key, _ARGUMENTS)}"
+                f"and no node takes **kwargs. {_belongs(key)}"
             )
+
+
+def _belongs(key: str) -> str:
+    """Where what a keyword says is said."""
+    if key in KNOWN_KEYS:
+        return f"It belongs into the config: config={{{key!r}: ...}}."
+    if key in _ADDRESS:
+        return f"It belongs into the config: config={{'configurable': {{{key!r}: ...}}}}."
+    return nearest(key, _ARGUMENTS)
 
 
 _ARGUMENTS = (

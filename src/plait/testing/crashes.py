@@ -193,8 +193,9 @@ def every_crash_point(
 
     Raises:
         AssertionError: A point that did not, or whose process failed; it says how to replay it.
-        ConfigError: The stride is no whole number of at least 1, the environment names no point, or
-            `open` gives no saver of plait's whose threads another process can go on with.
+        ConfigError: The stride is no whole number of at least 1, the environment names no point,
+            the workflow makes no request, or `open` gives no saver of plait's whose threads another
+            process can go on with.
     """
     if isinstance(stride, bool) or not isinstance(cast("Any", stride), int) or stride < 1:
         raise ConfigError(f"stride={stride!r}: give a whole number of at least 1.")
@@ -213,6 +214,11 @@ def every_crash_point(
         assert not point.repeated, (
             f"Killed {point.when} storage request {point.request}, tasks ran again after their "
             f"outcome was stored: {point.repeated}.\nreplay: {point.replay}"
+        )
+    if not report.points:
+        raise ConfigError(
+            "The workflow has asked nothing of the saver that it was given, so there is no place "
+            "to crash it at. Compile the graph with that saver: compile(checkpointer=saver)."
         )
     return report
 

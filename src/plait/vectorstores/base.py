@@ -15,7 +15,7 @@ from plait.runnables.config import run_in_executor
 
 if TYPE_CHECKING:
     from plait.embeddings import Embeddings
-    from plait.vectorstores.retriever import VectorStoreRetriever
+    from plait.vectorstores.retriever import VectorStoreRetriever as VectorStoreRetriever
 
 SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
 """The kinds of search that `search` and retrievers know."""

@@ -11,6 +11,7 @@ from ormsgpack import Ext
 from plait import errors
 from plait.checkpoint.serde.plain import EXCEPTION, Decoder, Pack, Unpack
 from plait.common.failures import said
+from plait.engine.likeness import home_of
 from plait.errors import StorageError
 
 _KNOWN: dict[str, type[BaseException]] = {
@@ -46,7 +47,7 @@ def encode_error(error: BaseException, pack: Pack) -> Ext:
     if isinstance(error, RemoteError):
         return Ext(EXCEPTION, pack([error.type_name, [], error.message, {}]))
     cls = type(error)
-    name = f"{cls.__module__}:{cls.__qualname__}"
+    name = f"{home_of(cls)}:{cls.__qualname__}"
     attributes = error.__dict__ if name in _KNOWN else {}
     given = error.args
     if isinstance(error, OSError) and error.filename is not None and len(given) == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from io import IOBase
 from types import (
     AsyncGeneratorType,
@@ -80,6 +81,12 @@ def _no_data(cls: type) -> str | None:
 def unknown_name(name: str) -> UnregisteredTypeError:
     """Bytes name a type that the registry does not have."""
     module, _, qualname = name.rpartition(":")
+    if module == "__main__" and not hasattr(sys.modules[module], qualname.partition(".")[0]):
+        return UnregisteredTypeError(
+            f"A stored value is of type {name!r:.200}, which is not registered in this program: it "
+            "was stored by a program whose script defines the type. Register the type under that "
+            f"name where your program defines it: {_REGISTER}({qualname}, name={name!r})"
+        )
     how = _line(module, qualname) if module else f"{_REGISTER}(..., name={name!r})"
     return UnregisteredTypeError(
         f"A stored value is of type {name!r:.200}, which is not registered in this program. Name "

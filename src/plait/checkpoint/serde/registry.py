@@ -17,6 +17,7 @@ from weakref import WeakSet
 from plait.checkpoint.serde.own import own_class, own_name
 from plait.checkpoint.serde.schema import named_types
 from plait.checkpoint.serde.shapes import shape_of
+from plait.engine.likeness import NAMED, home_of
 
 C = TypeVar("C", bound=type)
 
@@ -154,6 +155,8 @@ class Registry:
             encode, decode = shape_of(cls)
         entry = Entry(wire_name(cls) if name is None else name, cls, encode, decode)
         self._types[cls] = self._names[entry.name] = entry
+        if name is not None:
+            NAMED[cls] = name.replace(":", ".")
         self._changed()
         return cls
 
@@ -240,7 +243,7 @@ def _in_turn(*registries: Registry | None) -> Iterator[Registry]:
 
 def wire_name(cls: type) -> str:
     """The default wire name of a class: "module:qualname"."""
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return f"{home_of(cls)}:{cls.__qualname__}"
 
 
 _OWN: dict[str, Entry] = {}
