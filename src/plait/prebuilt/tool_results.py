@@ -30,7 +30,8 @@ def checked(result: Any, call: dict[str, Any], form: Form, messages_key: str) ->
         messages_key: The key of the state that holds the messages.
 
     Raises:
-        ToolInputError: It has no answer, or several, or is nothing of the kind.
+        ToolInputError: It has no answer, or several, or one to another call, or is nothing of the
+            kind.
     """
     if isinstance(result, Command):
         return _checked_command(cast("Command[Any]", result), call, form, messages_key, True)
@@ -38,6 +39,7 @@ def checked(result: Any, call: dict[str, Any], form: Form, messages_key: str) ->
         several = [own_command(one) for one in cast("list[Any]", result)]
         return _checked_list(several, call, form, messages_key)
     if kind_of(result) == "tool":
+        _check_answers(result, call, "The tool")
         content = msg_content_output(result.content)
         return (
             result if content is result.content else result.model_copy(update={"content": content})
@@ -57,7 +59,10 @@ def intercepted(result: Any, call: dict[str, Any]) -> Any:
 
     Raises:
         MessageCoercionError: It is a text, which would be a message of the user's, or nothing.
+        ToolInputError: It is a ToolMessage that answers another call.
     """
+    if kind_of(result) == "tool":
+        _check_answers(result, call, "wrap_tool_call")
     unawaited = is_unawaited(result)
     if result is not None and not isinstance(result, str) and not unawaited:
         return result
@@ -66,6 +71,18 @@ def intercepted(result: Any, call: dict[str, Any]) -> Any:
         f"wrap_tool_call gave {result!r:.100} for call {call['id']!r} of tool {call['name']!r}. "
         f"Return a ToolMessage, a Command, or what the tool gave: `return {handed_on}`."
     )
+
+
+def _check_answers(message: Any, call: dict[str, Any], giver: str) -> None:
+    """Refuse a ToolMessage that answers another call than the one it was given for."""
+    given, wanted = message.tool_call_id, call.get("id")
+    if wanted is not None and given != str(wanted):
+        raise ToolInputError(
+            f"{giver} gave a ToolMessage with the tool_call_id {given!r} for call {wanted!r} of "
+            f"tool {call['name']!r}. Models refuse a call without an answer, and an answer without "
+            f"a call: give it the tool_call_id {wanted!r}; a tool has the id of its call from a "
+            "parameter `Annotated[str, InjectedToolCallId]`, or returns the content alone."
+        )
 
 
 def _checked_list(results: list[Any], call: dict[str, Any], form: Form, key: str) -> list[Any]:

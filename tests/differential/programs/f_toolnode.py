@@ -269,8 +269,8 @@ def results(kind: str, id: Annotated[str, InjectedToolCallId]) -> Any:
 
 KINDS = """
     dict list no_message goto parent parent_no_message parent_message parent_send wrong two clear
-    clear_and commands no_answer two_answers message_and messages foreign_and message signed empty
-    text number json blocks mixed set nothing dicts
+    clear_and commands no_answer two_answers message_and messages foreign_and signed empty text number
+    json blocks mixed set nothing dicts
 """.split()
 
 
@@ -286,6 +286,15 @@ def case_results(env):
         for given in ({"messages": made}, made, [call("results", kind=kind)]):
             found.append((kind, env.error(lambda given=given: node.invoke(given, ALONE))))
     return found
+
+
+def case_a_message_that_answers_another_call(env):
+    made = calls(call("results", kind="message"))
+    wrapped = ToolNode(
+        [results], wrap_tool_call=lambda request, run: ToolMessage("x", tool_call_id="2")
+    )
+    nodes = ToolNode([results]), ToolNode([results], handle_tool_errors=True), wrapped
+    return [env.error(lambda node=node: node.invoke(made, ALONE)) for node in nodes]
 
 
 def case_several_results(env):
