@@ -32,6 +32,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "What a Command as input routes to is next"
     ),
     "b_commands_kept::an_update_by_hand_after_an_update": "Updates after a Command's update",
+    "b_commands_kept::updates_of_a_key_that_takes_one_value": "Updates of several Commands",
     "b_errors::errors_that_take_no_note": "Errors that cannot be told",
     "b_errors::retried_errors_that_have_no_text": "Errors that cannot be told",
     "b_errors::error_in_a_path_function": "An error in a path function",

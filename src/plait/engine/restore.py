@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Container, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.channels.ephemeral_value import EphemeralValue
+from plait.channels.last_value import LastValue
+from plait.channels.overwrite import MAY_OVERWRITE, overwritten
+from plait.channels.untracked_value import UntrackedValue
 from plait.constants import (
     AHEAD,
     AHEAD_TASK_ID,
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
     from plait.engine.spec import RunSpec
 
 Begin = Generator[Command, Any, None]
+_SINGLE = (LastValue, EphemeralValue, UntrackedValue)
+"""The channels that may take no more than one value at once."""
 
 
 def unknown_checkpoint(checkpoint_id: str, where: str) -> UnknownCheckpointError:
@@ -253,8 +259,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
         earlier = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
         marked = [*earlier, *writes, *(loop.moved.mark if loop.moved is not None else ())]
         saved.append(TaskWrites(snapshot.id, NULL_TASK_ID, "", marked))
-        snapshot.writes.extend((NULL_TASK_ID, channel, value) for channel, value in writes)
-    adopt(loop, snapshot, goes_on=spec.checkpoint_id is None)
+    adopt(loop, snapshot, writes, goes_on=spec.checkpoint_id is None)
     loop.check_nodes()
     if loop.saving:
         yield SaveWrites(saved, claim=True)
@@ -343,8 +348,39 @@ def _keep_update(loop: Loop, snapshot: Snapshot, writes: Sequence[tuple[str, Any
         writes: what another Command, which is the input, writes besides.
     """
     written = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
-    if written or writes:
-        loop.state.write([*written, *writes], loop.frontier)
+    _write_in_turn(loop, written, writes)
+
+
+def _write_in_turn(
+    loop: Loop, written: Sequence[tuple[str, Any]], writes: Sequence[tuple[str, Any]]
+) -> None:
+    """Apply what Commands wrote between two super-steps, each after the one before: a key that
+    takes one value, or is overwritten, takes one of each of them.
+
+    Args:
+        written: what earlier ones wrote.
+        writes: what one more writes.
+    """
+    channels = loop.plan.channels
+    rounds: list[list[tuple[str, Any]]] = []
+    reached: dict[str, int] = {}
+    whole: set[str] = set()
+    for turn in (*([one] for one in written), writes):
+        places: dict[str, int] = {}
+        for name, value in turn:
+            overwrites = type(value) in MAY_OVERWRITE and overwritten(value)[0]
+            if name not in places:
+                single = isinstance(channels.get(name), _SINGLE)
+                again = name in reached and (single or overwrites or name in whole)
+                places[name] = reached.get(name, 0) + again
+                whole.discard(name)
+            if overwrites:
+                whole.add(name)
+            rounds.extend([] for _ in range(len(rounds), places[name] + 1))
+            rounds[places[name]].append((name, value))
+        reached |= places
+    for one in rounds:
+        loop.state.write(one, loop.frontier)
 
 
 def _stands_there(loop: Loop, snapshot: Snapshot) -> Generator[Command, Any, bool]:
@@ -367,19 +403,24 @@ def _greet(loop: Loop) -> None:
         loop.emit_values()
 
 
-def adopt(loop: Loop, snapshot: Snapshot, *, goes_on: bool = False) -> None:
+def adopt(
+    loop: Loop,
+    snapshot: Snapshot,
+    writes: Sequence[tuple[str, Any]] = (),
+    *,
+    goes_on: bool = False,
+) -> None:
     """Take over what tasks of the checkpoint's super-step had done before.
 
     Args:
+        writes: what a Command, which is the input, writes besides.
         goes_on: the loop makes the next checkpoint of the thread, which may have a reserved id.
             Others (forks, updates by hand) must not: two checkpoints would have one id.
     """
+    by_task = snapshot.by_task() if snapshot.writes else {}
+    _write_in_turn(loop, by_task.pop(NULL_TASK_ID, ()), writes)
     if not snapshot.writes:
         return
-    by_task = snapshot.by_task()
-    null_writes = by_task.pop(NULL_TASK_ID, None)
-    if null_writes:
-        loop.state.write(null_writes, loop.frontier)
     for _, ids in by_task.pop(AHEAD_TASK_ID, ()):
         if goes_on:
             loop.ahead = {**loop.ahead, **ids}

@@ -4,7 +4,7 @@ from operator import add
 from typing import Annotated, TypedDict
 
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import Command, Overwrite, Send, interrupt
 
 THREAD = {"configurable": {"thread_id": "1"}}
 
@@ -49,6 +49,27 @@ def case_a_new_input_after_two_updates(env):
     app = waiting(env, UPDATE)
     app.invoke(Command(update={"log": ["again"]}), THREAD)
     return ended(app, {"log": ["second"]})
+
+
+def in_turn(env, *updates):
+    app = waiting(env, UPDATE)
+    for one in updates:
+        told = app.invoke(Command(update=one), THREAD)
+    there = standing(app)
+    app.update_state(app.get_state(THREAD).config, {"log": ["by hand"]}, as_node="other")
+    return [told["log"], told.get("n"), there, app.get_state(THREAD).values]
+
+
+def case_updates_of_a_key_that_takes_one_value(env):
+    twice = [("n", 1), ("n", 2)]
+    found = [
+        env.error(lambda: in_turn(env, {"n": 6}, {"n": 7})),
+        env.error(lambda: in_turn(env, {"n": 6}, {"log": ["more"]}, {"n": 7})),
+        env.error(lambda: in_turn(env, {"log": Overwrite(["a"])}, {"log": Overwrite(["b"])})),
+        env.error(lambda: in_turn(env, {"log": Overwrite(["a"])}, {"log": ["b"]})),
+        env.error(lambda: in_turn(env, twice)),
+    ]
+    return found
 
 
 def case_inputs_and_updates_in_turn(env):
