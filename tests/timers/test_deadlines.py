@@ -13,7 +13,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import run_env
 from plait.drivers.sim import SimEnv, simulate
-from plait.errors import ConfigError, RunDeadlineError
+from plait.errors import ConfigError, RunDeadlineError, UnknownInterruptError
 from plait.graph import START, StateGraph
 from plait.types import Command, interrupt
 
@@ -70,6 +70,20 @@ def test_a_run_continued_by_another_process_is_bound_by_it(env: Any, tmp_path: P
             graph.invoke(Command(resume="yes"), CONFIG)
         assert "__interrupt__" in graph.invoke({}, CONFIG), "a new input is a new run"
         assert graph.invoke(Command(resume="yes"), CONFIG) == {"said": "yes"}
+
+
+def test_an_answer_after_the_deadline_counts_once_there_is_more_time(env: Any) -> None:
+    def asks(state: Any) -> Any:
+        return {"said": interrupt("ok?")}
+
+    graph = steps(InMemorySaver(), asks)
+    graph.invoke({}, CONFIG, deadline=60)
+    env.clock += 61
+    with pytest.raises(RunDeadlineError, match="invoke.None, config, deadline="):
+        graph.invoke(Command(resume="yes"), CONFIG)
+    with pytest.raises(UnknownInterruptError, match="answered before"):
+        graph.invoke(Command(resume="no"), CONFIG, deadline=60)
+    assert graph.invoke(None, CONFIG, deadline=60) == {"said": "yes"}
 
 
 async def test_what_runs_at_the_deadline_is_given_up() -> None:
