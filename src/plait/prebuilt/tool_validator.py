@@ -124,8 +124,7 @@ def _schema_of(given: Any) -> tuple[str, Any]:
     if isinstance(given, type) and hasattr(given, "parse_obj"):
         return given.__name__, given
     if callable(given) and not isinstance(given, type):
-        name = cast("Any", given).__name__
-        return name, create_schema_from_function(name, given)
+        return cast("Any", given).__name__, create_schema_from_function("Validation", given)
     raise ToolDefinitionError(
         f"A ValidationNode takes pydantic model classes, tools and functions, not {given!r}."
     )
