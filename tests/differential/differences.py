@@ -291,6 +291,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agents_looked_over::models_with_other_tools_than_the_agent": "Models with other tools",
     "f_react::runs_inside_the_model_node": "Runs inside an agent",
     "f_toolnode::a_message_that_answers_another_call": "Answers to another call",
+    "f_toolnode::a_tool_put_in_place_of_one_of_its_name": (
+        "Injected arguments of a tool put in place"
+    ),
     "f_toolnode::async_interceptor_in_a_sync_call": "Async interceptors in sync calls",
     "f_toolnode::handlers_that_are_refused_when_the_node_is_made": (
         "Handlers of tool errors that are none"

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import InjectedToolArg, InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
@@ -297,6 +298,41 @@ def case_a_message_that_answers_another_call(env):
     return [env.error(lambda node=node: node.invoke(made, ALONE)) for node in nodes]
 
 
+def case_a_tool_put_in_place_of_one_of_its_name(env):
+    @tool
+    def size(x: int) -> str:
+        """Needs nothing of the state."""
+        return f"{x} of nothing"
+
+    needs_nothing = size
+
+    @tool("size")
+    def needs_messages(x: int, messages: Annotated[list, InjectedState("messages")]) -> str:
+        """Needs the messages."""
+        return f"{x} of {len(messages)}"
+
+    found = []
+    for there, other in ((needs_nothing, needs_messages), (needs_messages, needs_nothing)):
+        seen = []
+        node = ToolNode(
+            [there], wrap_tool_call=lambda r, run, other=other: run(r.override(tool=other))
+        )
+        heard = Heard(seen)
+        told = node.invoke({"messages": calls(call("size", x=1))}, {**ALONE, "callbacks": [heard]})
+        found.append((told["messages"][0].content, told["messages"][0].status, seen))
+    return found
+
+
+class Heard(BaseCallbackHandler):
+    """Notes the names of the arguments that tools are started with."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def on_tool_start(self, serialized, input_str, *, inputs=None, **kwargs):
+        self.seen.append(sorted(inputs))
+
+
 def case_several_results(env):
     node = ToolNode([results])
     several = [
@@ -443,11 +479,12 @@ def case_validation(env):
         call("add", "3", a=1, b=2),
         call("function", "4", x=1),
     )
-    told = ValidationNode([Number], format_error=lambda e, c, s: f"{c['name']} {s.__name__}")
+    names = lambda e, c, s: f"{c['name']} {s.__name__} {e.title}"  # noqa: E731
+    told = ValidationNode([Number, function], format_error=names)
     return [
         node.invoke(made),
         node.invoke({"messages": made}),
-        told.invoke(calls(call("Number", a="x"))),
+        told.invoke(calls(call("Number", a="x"), call("function", "2", x="x"))),
         env.error(lambda: node.invoke(calls(call("unknown")))),
         env.error(lambda: node.invoke([HumanMessage("x")])),
         env.error(lambda: node.invoke({})),
