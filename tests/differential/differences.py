@@ -286,10 +286,12 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_vectorstores::thresholds_in_memory": "Thresholds of the memory vector store",
     "d_vectorstores::unknown_keywords": "Unknown keywords of the memory vector store",
     "d_vectorstores::vectors_that_are_fake": "Vectors that are fake",
+    "f_react::hooks_after_no_answer_of_the_model": "Hooks after no answer of the model",
     "f_react::open_calls": "Tool calls without an answer",
     "g_agents_looked_over::calls_that_cannot_be_read": "Tool calls without an answer",
     "g_agents_looked_over::models_with_other_tools_than_the_agent": "Models with other tools",
     "f_react::runs_inside_the_model_node": "Runs inside an agent",
+    "f_toolnode::a_command_with_one_message": "Commands with one message",
     "f_toolnode::a_message_that_answers_another_call": "Answers to another call",
     "f_toolnode::a_tool_put_in_place_of_one_of_its_name": (
         "Injected arguments of a tool put in place"

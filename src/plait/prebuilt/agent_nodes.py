@@ -215,7 +215,9 @@ class Routes:
         messages = value_of(state, "messages")
         answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
         last = next((one for one in reversed(messages) if kind_of(one) == "ai"), None)
-        calls = [one for one in getattr(last, "tool_calls", ()) if one["id"] not in answered]
+        if last is None:  # the model, or the hook, left none
+            return self.finish
+        calls = [one for one in last.tool_calls if one["id"] not in answered]
         if calls:
             self._is_direct.forget()
             return _sends(calls, state)

@@ -10,6 +10,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolNode, create_react_agent
@@ -220,6 +221,22 @@ def case_hooks_after_the_model(env):
         model_of(), [], post_model_hook=count, response_format={"title": "x"}
     )
     return [*found, picture(agent), picture(everything), picture(nothing)]
+
+
+def case_hooks_after_no_answer_of_the_model(env):
+    class Echo(Scripted):
+        said: Any = None
+
+        def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+            return ChatResult(generations=[ChatGeneration(message=self.said)])
+
+    def run(said, hook):
+        agent = create_react_agent(Echo(script=[], seen=[], said=said), [add], post_model_hook=hook)
+        return env.error(lambda: agent.invoke(USER, {"recursion_limit": 10}))
+
+    said = HumanMessage("me?"), ToolMessage("done", tool_call_id="1")
+    emptied = {"messages": [RemoveMessage("__remove_all__")]}
+    return [*(run(one, lambda s: {}) for one in said), run(AIMessage("a"), lambda s: emptied)]
 
 
 def case_tools_that_end_the_loop(env):

@@ -333,6 +333,15 @@ class Heard(BaseCallbackHandler):
         self.seen.append(sorted(inputs))
 
 
+def case_a_command_with_one_message(env):
+    @tool
+    def one(id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Writes a message, and no list of them."""
+        return Command(update={"messages": ToolMessage("ok", tool_call_id=id)})
+
+    return env.error(lambda: ToolNode([one]).invoke({"messages": calls(call("one"))}, ALONE))
+
+
 def case_several_results(env):
     node = ToolNode([results])
     several = [

@@ -147,20 +147,24 @@ class _Left:
         except CorruptCheckpointError as error:
             self.damaged[thread_id] = error
 
-    def tell(self, what: str) -> None:
-        """Raise if any were left, now that all others are done."""
+    def tell(self, what: str, others: str = "All others were.") -> None:
+        """Raise if any were left, now that all others are done.
+
+        Args:
+            what: What was not done to them.
+            others: What was done to the others.
+        """
         in_use = f"in use, and not {what}: {_named(self.busy)}"
         if self.damaged:
             first = next(iter(self.damaged.values()))
             also = f" {len(self.busy)} more {in_use}." if self.busy else ""
             raise CorruptCheckpointError(
                 f"{_counted(self.damaged)} cannot be read, and not {what}: {_named(self.damaged)}. "
-                f"All others were.{also} The first: {first}"
+                f"{others}{also} The first: {first}"
             ) from first
         if self.busy:
             raise ThreadBusyError(
-                f"{_counted(self.busy)} {in_use}. All others were. Try again when their runs have "
-                "ended."
+                f"{_counted(self.busy)} {in_use}. {others} Try again when their runs have ended."
             )
 
 
@@ -211,7 +215,7 @@ def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tel
 
     left = yield from _visit(look, tell)
     if left.damaged:
-        left.tell("swept")
+        left.tell("swept", f"All others were: deleted {len(deleted)} of the threads.")
     return Swept(deleted, left.busy)
 
 
