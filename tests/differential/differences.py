@@ -362,6 +362,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_haystack_breakpoints::resumed_with_tools_of_several_classes": "Snapshots of agents",
     "g_haystack_components::what_a_model_may_give_an_agent": "Agents as tools",
     "g_haystack_generators::calls_without_arguments": "Calls without arguments",
+    "g_haystack_generators::empty_answers": "Empty answers of a model",
     "g_haystack_messages::damaged_data_that_python_tells_of": "Damaged parts of messages",
     "g_haystack_messages::lists_of_parts_in_openai_format": "Lists of parts in OpenAI's form",
     "g_haystack_state::classes_that_nothing_names": "Names in serialized components",

@@ -1,4 +1,4 @@
-"""Commands that write to a waiting thread, call after call: each is applied after the one before."""
+"""Commands that write to a waiting thread, call after call: each applies after the one before."""
 
 from operator import add
 from pathlib import Path

@@ -270,8 +270,8 @@ def results(kind: str, id: Annotated[str, InjectedToolCallId]) -> Any:
 
 KINDS = """
     dict list no_message goto parent parent_no_message parent_message parent_send wrong two clear
-    clear_and commands no_answer two_answers message_and messages foreign_and signed empty text number
-    json blocks mixed set nothing dicts
+    clear_and commands no_answer two_answers message_and messages foreign_and signed empty text
+    number json blocks mixed set nothing dicts
 """.split()
 
 

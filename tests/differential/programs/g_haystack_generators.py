@@ -104,6 +104,16 @@ def case_calls_without_arguments(env):
         return replies(url, tools=[tool_of()])
 
 
+def case_answers_without_a_text(env):
+    with served({"content": None}) as url:
+        return replies(url)
+
+
+def case_empty_answers(env):
+    with served({"content": ""}) as url:
+        return replies(url)
+
+
 def case_form_of_a_class_written_and_back(env):
     form = {"response_format": Answer, "temperature": 0.5}
     data = json.loads(json.dumps(OpenAIChatGenerator(generation_kwargs=form).to_dict()))

@@ -159,8 +159,9 @@ def _as_stored(content: Any) -> Any:
 
 def _is_documented(found: Difference) -> bool:
     """Whether it is "Answers in the last step", "Tools selected for nobody", "Approvals are bound
-    to their calls", "Wrong answers of people", "Injected arguments of a tool put in place", or the place of an answer to a call that could not
-    be read ("Tool calls without an answer"): what comes after it is not compared."""
+    to their calls", "Wrong answers of people", "Injected arguments of a tool put in place", or the
+    place of an answer to a call that could not be read ("Tool calls without an answer"): what comes
+    after it is not compared."""
     theirs, mine = found.oracle, found.plait
     if found.path.endswith("['input']['field']") and repr(mine) == "<absent>":
         return True  # of `count_messages`, where another tool runs
