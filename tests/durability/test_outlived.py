@@ -117,7 +117,7 @@ def test_an_answer_is_taken_while_a_graph_beside_the_one_that_asked_goes_on(save
         asked = await graph.ainvoke({"items": []}, CONFIG)
         assert [one.value for one in asked["__interrupt__"]] == ["sure?"]
         held.set()
-        with pytest.warns(UnstoredWarning, match="gather, return_exceptions=True"):
+        with pytest.warns(UnstoredWarning, match="gather with return_exceptions=True"):
             assert await calls[1] == {"items": ["slow", "b"]}
         done = await graph.ainvoke(Command(resume="yes"), CONFIG)
         assert done == {"items": [["yes"], ["slow", "b"]]}

@@ -344,8 +344,9 @@ class LogSession(LogReading):
             self._told = True
             warn(
                 f"The graph at {self.ns!r} of thread {self.thread_id!r} has outlived the run that "
-                "called it; what it does from here on is not stored. Have the node wait for it (with "
-                "asyncio.gather, return_exceptions=True), or compile it with checkpointer=False.",
+                "called it; what it does from here on is not stored. Have the node wait for it "
+                "(asyncio.gather with return_exceptions=True), or compile it with "
+                "checkpointer=False.",
                 UnstoredWarning,
                 stacklevel=2,
             )
