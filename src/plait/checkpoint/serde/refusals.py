@@ -27,7 +27,7 @@ _NO_DATA = (
 _NO_DATA_HAS = ({"acquire", "release"}, {"cursor", "commit"})
 """The methods of others: of locks, and of connections to databases."""
 
-Refused = TypeVar("Refused", UnregisteredTypeError, CorruptCheckpointError)
+Refused = TypeVar("Refused", bound=StorageError)
 Path: TypeAlias = "tuple[Path, Any] | None"
 """The way to a value inside another: the way to its holder, and its index or key there."""
 
