@@ -32,7 +32,7 @@ from plait.engine.called import Made, tasks_called
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
 from plait.engine.migration import Renames, former_names, todays_names
-from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
+from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes, check_texts
 from plait.engine.retries import policies_of
 from plait.engine.state import State
 from plait.engine.tasks import Task
@@ -111,6 +111,7 @@ class TaskFunction(Generic[P, T]):
         if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidNodeError(f"A task's name is a text; {_name_of(function)!r} got {name!r}.")
         self.name = name or _name_of(function)
+        check_texts("Task", (self.name,))
         self.retry_policy = retry
         self.cache_policy = checked_cache_policy(cache)
         self.timeout = timeout
@@ -257,6 +258,7 @@ def task(
     Raises:
         ValueError: the timeout is not above 0; TypeError: it is no number of seconds.
         InvalidNodeError: `function` is none, `name` no text, or a policy is none.
+        InvalidGraphError: the name has half of a surrogate pair, so it cannot be stored.
 
     >>> @task
     ... def double(n: int) -> int:

@@ -9,6 +9,7 @@ COMPATIBILITY = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 KNOWN_DIFFERENCES: dict[str, str] = {
     "a_build::cache_policies_that_are_none": "Cache policies that are none",
+    "a_build::names_with_half_of_a_surrogate_pair": "Names that cannot be stored",
     "a_build::node_named_interrupt": "Reserved node names",
     "a_command::bad_command_updates": "Updates of a Command that are no update",
     "a_command::command_as_first_input_with_a_reducer": "A Command as the first input",

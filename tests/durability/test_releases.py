@@ -90,6 +90,27 @@ def test_old_checkpoints_are_forked(saver: Any) -> None:
         assert graph.get_state(fork).values["items"][-1] == "fork"
 
 
+def history(graph: Any, at: Any) -> list[Any]:
+    return [(each.values, each.next, each.metadata) for each in graph.get_state_history(at)]
+
+
+def test_threads_are_copied_and_pruned_and_the_copies_stay(saver: Any) -> None:
+    graph = build(saver)
+    right, state = history(graph, DONE), graph.get_state(DONE).values
+    done, waiting = (each["configurable"]["thread_id"] for each in (DONE, WAITING))
+    saver.copy_thread(done, "copy")
+    saver.copy_thread(waiting, "waits too")
+    saver.prune([done, waiting], strategy="keep_latest")
+    copy: Any = {"configurable": {"thread_id": "copy"}}
+    waits: Any = {"configurable": {"thread_id": "waits too"}}
+    assert [each.values for each in graph.get_state_history(DONE)] == [state]
+    assert history(graph, copy) == right
+    for at in (waits, WAITING):
+        assert graph.invoke(Command(resume="no"), at)["items"] == [*ITEMS, "no"]
+    saver.delete_thread(done)
+    assert graph.get_state(copy).values == state
+
+
 def test_items_read_back_whole(store: Any) -> None:
     found = store.search(("users",), filter={"even": True}, limit=100)
     assert sorted(item.value["n"] for item in found) == list(range(0, 20, 2))

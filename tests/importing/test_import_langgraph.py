@@ -331,6 +331,40 @@ def test_checkpoints_that_were_pickled_as_a_whole_lose_no_more_than_what_is_not_
         assert (parcel.weight, message) == (2, PLAIT.HumanMessage("hi", id="1"))
 
 
+def written_before_format_4(source: Path) -> None:
+    """As LangGraph stored it then: what was sent lies nowhere but among the tasks' writes."""
+    serde = JsonPlusSerializer()
+    with sqlite3.connect(source) as conn:
+        rows = conn.execute("SELECT rowid, type, checkpoint FROM checkpoints").fetchall()
+        for row, kind, data in rows:
+            checkpoint = serde.loads_typed((kind, data))
+            checkpoint["v"] = 3
+            versions, seen = checkpoint["channel_versions"], checkpoint["versions_seen"]
+            for held in (checkpoint["channel_values"], versions, *seen.values()):
+                held.pop("__pregel_tasks", None)
+            conn.execute(
+                "UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ?",
+                (*serde.dumps_typed(checkpoint), row),
+            )
+    conn.close()
+
+
+def test_what_was_sent_before_format_4_is_found_among_the_writes(source: Path) -> None:
+    with peer(source, apps.fan) as graph:
+        graph.invoke(INPUT, AT)
+        right = told(graph, subgraphs=True)
+    written_before_format_4(source)
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    assert "older format" in moved.notes[0]
+    graph = apps.fan(PLAIT, saver)
+    assert told(graph, subgraphs=True) == right
+    answers = {each.id: each.value + "!" for each in graph.get_state(AT).interrupts}
+    done = graph.invoke(PLAIT.Command(resume=answers), AT)
+    assert done == {"items": ["in", "go", "x", "x!", "y", "y!", "late"]}
+
+
 def test_a_module_that_was_renamed_is_found_under_its_new_name(source: Path) -> None:
     with PeerSaver.from_conn_string(str(source)) as saver:
         apps.typed(LANGGRAPH, saver).invoke(INPUT, AT)

@@ -166,6 +166,19 @@ def reserved_character() -> None:
     StateGraph(State).add_node("a:b", nothing)
 
 
+@mistake("A node's name that cannot be stored", InvalidGraphError, r"'half \ud800'", "surrogate")
+def node_name_that_is_no_text() -> None:
+    StateGraph(State).add_node("half \ud800", nothing).add_edge(START, "half \ud800").compile()
+
+
+@mistake(
+    "A key of the state that cannot be stored", InvalidGraphError, r"'half \ud800'", "surrogate"
+)
+def key_that_is_no_text() -> None:
+    state = TypedDict("Halved", {"half \ud800": str})
+    StateGraph(state).add_node("a", nothing).add_edge(START, "a").compile()
+
+
 @mistake("A node without a function", InvalidNodeError, "'a'", "function")
 def node_without_function() -> None:
     StateGraph(State).add_node("a")
@@ -449,6 +462,11 @@ def name_of_a_task_that_is_no_text() -> None:
     def fetch() -> None: ...
 
     task(name=cast("Any", 5))(fetch)
+
+
+@mistake("A task's name that cannot be stored", InvalidGraphError, r"'half \ud800'", "surrogate")
+def name_of_a_task_that_cannot_be_stored() -> None:
+    task(name="half \ud800")(nothing)
 
 
 @mistake("`@entrypoint` on what is no function", InvalidNodeError, "@entrypoint", "5")

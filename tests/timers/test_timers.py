@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from math import inf, nan
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,31 @@ def test_a_question_answers_itself_with_its_default(env: Any, call: Any) -> None
     assert again == question, "the time is counted from the first time it was asked"
     env.clock += 1
     assert call(graph, None) == {"said": "no"}
+
+
+@pytest.mark.parametrize(
+    ("day", "fold", "hours"),
+    [((2027, 3, 28), 0, 2.5), ((2027, 10, 31), 0, 2.5), ((2027, 10, 31), 1, 3.5)],
+    ids=["in the gap", "the first of two", "the second of two"],
+)
+def test_a_time_of_day_is_kept_where_clocks_are_set(
+    env: Any, call: Any, day: Any, fold: int, hours: float
+) -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    start, until = datetime(*day, tzinfo=berlin), datetime(*day, 2, 30, tzinfo=berlin, fold=fold)
+
+    def code(state: Any) -> Any:
+        sleep_until(until)
+        return {"woke": True}
+
+    graph = one_node(code)
+    env.clock += start.timestamp() - env.now()
+    (waits,) = call(graph, {})["__interrupt__"]
+    assert waits.at == start.astimezone(UTC) + timedelta(hours=hours)
+    env.clock += hours * 3600 - 1
+    assert call(graph, None)["__interrupt__"] == [waits]
+    env.clock += 1
+    assert call(graph, None) == {"woke": True}
 
 
 def test_an_answer_in_time_wins_and_a_late_one_is_refused(env: Any, call: Any) -> None:

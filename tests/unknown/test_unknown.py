@@ -213,6 +213,76 @@ def test_a_graph_inside_that_was_drained_leaves_nothing_unknown() -> None:
     assert ran == ["first", "second"]
 
 
+def around_a_charge(saver: Any, till: Till, kind: str) -> Any:
+    inner: Any = StateGraph(dict).add_node("charge", till.charge, on_unknown="ask")
+    inner = inner.add_edge(START, "charge").compile(checkpointer=kind == "memory" or None)
+    first = StateGraph(dict).add_node("a", lambda state: state).add_edge(START, "a").compile()
+    if kind == "deep":
+        inner = StateGraph(dict).add_node("middle", inner).add_edge(START, "middle").compile()
+
+    def second(state: Any) -> Any:
+        first.invoke(state)
+        return inner.invoke(state)
+
+    builder = StateGraph(dict).add_node("inside", second if kind == "called second" else inner)
+    return builder.add_edge(START, "inside").compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("kind", ["node", "deep", "memory", "called second"])
+def test_an_update_does_not_forget_what_nobody_knows_of_a_graph_inside(
+    tmp_path: Path, kind: str
+) -> None:
+    till = Till(tmp_path)
+
+    def work(_: Any) -> None:
+        around_a_charge(SqliteSaver(tmp_path / "log.db"), till, kind).invoke({"item": 1}, CONFIG)
+
+    assert fork(work).wait() == -signal.SIGKILL
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = around_a_charge(saver, till, kind)
+        for _ in range(2):
+            with pytest.raises(InvalidUpdateError, match=r"inside node 'inside' .* be repeated"):
+                graph.update_state(CONFIG, {"item": 2})
+            graph.invoke(None, CONFIG)
+        end = graph.invoke(Command(resume={"done": {"receipt": "found"}}), CONFIG)
+        graph.update_state(CONFIG, {"item": 3})
+    assert end == {"receipt": "found"}
+    assert till.charges == 1
+
+
+@pytest.mark.parametrize("as_node", ["inside", END])
+def test_an_update_may_say_what_became_of_a_graph_inside(tmp_path: Path, as_node: str) -> None:
+    till = Till(tmp_path)
+
+    def work(_: Any) -> None:
+        around_a_charge(SqliteSaver(tmp_path / "log.db"), till, "node").invoke({"item": 1}, CONFIG)
+
+    assert fork(work).wait() == -signal.SIGKILL
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = around_a_charge(saver, till, "node")
+        graph.update_state(CONFIG, None if as_node == END else {"receipt": "x"}, as_node=as_node)
+        assert graph.get_state(CONFIG).next == ()
+    assert till.charges == 1
+
+
+def test_an_update_may_come_where_a_node_took_the_unknown_for_an_answer() -> None:
+    async def forever() -> None:
+        await asyncio.Event().wait()
+
+    async def careless(state: Any) -> Any:
+        with pytest.raises(NodeTimeoutError):
+            await task(forever, on_unknown="ask", timeout=0.01)()
+        return {"gave": "up"}
+
+    builder = StateGraph(dict).add_node("careless", careless)
+    builder.add_node("waits", lambda state: {"answer": interrupt("?")})
+    builder.add_edge(START, "careless").add_edge(START, "waits")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    asyncio.run(graph.ainvoke({}, CONFIG))
+    graph.update_state(CONFIG, {"by": "hand"}, as_node="waits")
+    assert graph.get_state(CONFIG).next == ()
+
+
 def test_a_guarded_node_may_write_to_its_own_thread() -> None:
     def work(state: Any) -> Any:
         graph.update_state(CONFIG, {"by": "hand"}, as_node="note")

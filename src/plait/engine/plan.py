@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -11,6 +11,7 @@ from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
 from plait.engine.fingerprint import fingerprint_of
 from plait.engine.migration import NO_RENAMES, Migration, Renames
+from plait.errors import InvalidGraphError
 from plait.scope import Scope
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
 
@@ -192,6 +193,9 @@ class GraphPlan:
     """Whether any node is."""
 
     def __post_init__(self) -> None:
+        check_texts("Node", self.nodes)
+        check_texts("Channel", self.channels)
+
         def named(test: Callable[[Channel], bool]) -> tuple[str, ...]:
             return tuple(name for name, channel in self.channels.items() if test(channel))
 
@@ -214,3 +218,17 @@ class GraphPlan:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+
+
+def check_texts(kind: str, names: Iterable[str]) -> None:
+    """Refuse names that cannot be stored, before anything runs under them.
+
+    Raises:
+        InvalidGraphError: one has half of a surrogate pair, so it is no text in UTF-8.
+    """
+    for name in names:
+        if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+            raise InvalidGraphError(
+                f"{kind} name {name!r} has half of a surrogate pair, which is no text in UTF-8 and "
+                "cannot be stored; choose another name."
+            )

@@ -40,6 +40,7 @@ PEER_ID = "langgraph_checkpoint_id"
 """The key of a checkpoint's metadata that keeps the id it had."""
 
 _FORMAT = 4
+"""Today's. In those before, `Send`s lie nowhere but among the writes of the parent's tasks."""
 _DELTAS = "counters_since_delta_snapshot"
 _NO_OUTCOME = frozenset({ERROR, INTERRUPT, RESUME})
 _NOT_NODES = frozenset({"__input__", INTERRUPT})
@@ -163,6 +164,9 @@ class Lane:
         values = {name: self._value(trees[name], name, peer.id) for name in changed}
         values |= _joins(signals)
         stored = (peer.held - routing) | _joins(signals).keys()
+        if peer.format < _FORMAT and parent is not None and TASKS not in signals:
+            sent = (each for each in parent.writes if each.channel == TASKS)
+            signals[TASKS] = [self._written(each, cast("str", peer.parent)) for each in sent]
         past = _Past(peer.versions, stored, _sends(signals), own)
         self._past[peer.id] = past
         frontier = self._frontier(peer, signals, past)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
-from plait.constants import CALL, COPY, END, INPUT, PUSH, START, STARTED
+from plait.constants import CALL, COPY, END, INPUT, PUSH, START
 from plait.drivers.base import Storage
 from plait.drivers.env import run_env
 from plait.engine.frontier import Frontier, without
@@ -19,6 +19,7 @@ from plait.engine.restore import adopt, input_writes, unknown_checkpoint
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task, order_of
 from plait.errors import ConfigError, InvalidUpdateError, nearest
+from plait.pregel.cut_off import cut_off_at, is_cut_off_inside
 from plait.pregel.run import stored_metadata
 from plait.pregel.scope import TaskScope
 from plait.pregel.snapshots import addressed
@@ -211,7 +212,7 @@ class _Update:
         self.loop.restore(stored)
         self.loop.origin = None
         if stored is not None and self.claims:
-            self._check_known(stored, updates)
+            yield from self._check_known(stored, updates)
         questions = self._open_questions(stored) if stored is not None else {}
         sent = self.loop.frontier.sends
         kept: list[TaskWrites] = []
@@ -241,26 +242,27 @@ class _Update:
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
         return checkpoint.id, spec.parents
 
-    def _check_known(self, stored: Snapshot, updates: Sequence[StateUpdate]) -> None:
+    def _check_known(self, stored: Snapshot, updates: Sequence[StateUpdate]) -> Plan[None]:
         """Refuse to forget that nobody knows what became of a task: in the new super-step it would
         simply be repeated. Who ends the super-step, goes back, or says what it did, may."""
-        cut = {id for id, channel, mark in stored.writes if channel == STARTED and mark[1]}
         named = {update.as_node for update in updates}
-        if not cut or named & {COPY, END}:
+        if named & {COPY, END}:
             return
-        callers = {id: call[0] for id, channel, call in stored.writes if channel == CALL}
-        nodes = {task.id: task.name for task in self.loop.prepare(known_only=True)}
-        for task_id in cut:
-            while task_id in callers:
-                task_id = callers[task_id]
-            node = nodes.get(task_id)
-            if node is not None and node not in named:
-                raise InvalidUpdateError(
-                    f"Node {node!r} on {self.loop.spec.where} was cut off while it ran, and nobody "
-                    "knows whether its work was done; after this update it would be repeated. Go "
-                    "on with the thread first, invoke(None, config), so that its on_unknown policy "
-                    f"is asked; or say by as_node={node!r} what it did."
-                )
+        tasks = [task for task in self.loop.prepare(known_only=True) if task.name not in named]
+        cut = cut_off_at(stored)
+        for task in tasks:
+            if task.id in cut:
+                raise self._not_known(f"Node {task.name!r}", task.name)
+            if (yield from is_cut_off_inside(self.session, stored, task)):
+                raise self._not_known(f"A task of the graph inside node {task.name!r}", task.name)
+
+    def _not_known(self, what: str, node: str) -> InvalidUpdateError:
+        return InvalidUpdateError(
+            f"{what} on {self.loop.spec.where} was cut off while it ran, and nobody knows whether "
+            "its work was done; after this update it would be repeated. Go on with the thread "
+            "first, invoke(None, config), so that its on_unknown policy is asked; or say by "
+            f"as_node={node!r} what the node did."
+        )
 
     def _is_newest(self, checkpoint_id: str) -> Plan[bool]:
         """Whether a checkpoint is the thread's newest: nothing was made of it, or after it."""

@@ -247,3 +247,19 @@ def case_timeouts_that_are_none(env):
         env.error(lambda given=given: StateGraph(State).add_node("a", a, timeout=given) and None)
         for given in wrong
     ]
+
+
+def case_names_with_half_of_a_surrogate_pair(env):
+    half = "half \ud800"
+    keyed = StateGraph(TypedDict("Keyed", {half: int})).add_node("a", lambda s: {half: 2})
+    named = StateGraph(State).add_node(half, lambda s: {"n": 2})
+
+    def outcomes(graph, first):
+        graph.add_edge(START, first)
+        stored = {"configurable": {"thread_id": "1"}}
+        return [
+            env.error(lambda: graph.compile().invoke({half: 1, "n": 1}) and "ran"),
+            env.error(lambda: graph.compile(env.saver()).invoke({half: 1, "n": 1}, stored)),
+        ]
+
+    return [outcomes(keyed, "a"), outcomes(named, half)]

@@ -26,8 +26,8 @@ from plait.checkpoint.log.requests import (
     ReadValues,
 )
 from plait.checkpoint.log.session import LogSession
-from plait.checkpoint.serde import guarded, place, seal, unseal
-from plait.errors import ConfigError, ThreadBusyError
+from plait.checkpoint.serde import guarded, held_in, place, seal, unseal
+from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError
 
 
 def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan[None]:
@@ -98,7 +98,10 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[se
     here = guarded(place(target.thread_id, lane.ns), target.codec.guard)
 
     def move(record: bytes, *parts: str) -> bytes:
-        kind, payload = unseal(reader.place + place(*parts), record)
+        try:
+            kind, payload = unseal(reader.place + place(*parts), record)
+        except CorruptCheckpointError as error:
+            raise held_in(error, f"Namespace {lane.ns!r}", reader.thread_id) from error
         return seal(kind, here + place(*parts), payload)
 
     rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)

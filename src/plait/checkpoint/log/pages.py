@@ -43,8 +43,9 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.checkpoint.serde import Codec, pack_plain, proof
+from plait.checkpoint.serde import Codec, held_in, pack_plain, proof
 from plait.engine.records import NewCheckpoint, Unmade, metadata_of, values_of
+from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 _Version = tuple[str, bytes]
 """(channel, version)."""
@@ -278,13 +279,23 @@ class PageReader:
                 self._packed[version] = self._reader.codec.dumps(record.holds)
         for channel, rows in sealed.items():
             whole |= self._open_values(channel, rows)
-        values = self._reader.loads_each([*whole.values()])
+        try:
+            values = self._reader.loads_each([*whole.values()])
+        except (CorruptCheckpointError, UnregisteredTypeError):
+            values = [self._blamed(version, payload) for version, payload in whole.items()]
         for (version, payload), value in zip(whole.items(), values, strict=True):
             if type(value) in FIXED:
                 self._fixed[version] = value
             else:
                 self._packed[version] = payload
                 self._made[version] = value
+
+    def _blamed(self, version: _Version, payload: bytes) -> Any:
+        """One value; an error says whose it is."""
+        try:
+            return self._reader.codec.loads(payload)
+        except (CorruptCheckpointError, UnregisteredTypeError) as error:
+            raise held_in(error, f"Key {version[0]!r}", self._reader.thread_id) from error
 
     def _open_values(self, channel: str, rows: Sequence[ValueRow]) -> dict[_Version, bytes]:
         """The whole values among the versions of a channel, packed. What else there is waits until

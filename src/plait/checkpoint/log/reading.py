@@ -48,8 +48,9 @@ from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Version
 from plait.checkpoint.log.writing import value_version
-from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
+from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, held_in, proof
 from plait.engine.records import given
+from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 _LIST = 0x90
 """The byte before the items of a short list, and their number."""
@@ -59,6 +60,9 @@ SHORT = 15
 
 class Source(Protocol):
     """What opens the records of a lane."""
+
+    thread_id: str
+    """The thread of the lane."""
 
     @property
     def lane(self) -> int:
@@ -135,16 +139,19 @@ def read_values(
             value, fixed = given(record.holds), True
         else:
             value = None if track else _recalled(source, channel, key, record)
-            if value is None:
-                kind, payload = source.open_value(channel, key, record)
-                if kind == BORROWED:
-                    kind, payload = WHOLE, (yield from whole_of(source, payload))
-                if kind == WHOLE:
-                    value, fixed = codec.loads(payload), True
-                    version = _whole(key, value, payload, codec) if track else None
-                else:
-                    chains = ChainReader(source, channel, remembers=recent is not None)
-                    value, version = yield from chains.read(key, kind, payload, record, track)
+            try:
+                if value is None:
+                    kind, payload = source.open_value(channel, key, record)
+                    if kind == BORROWED:
+                        kind, payload = WHOLE, (yield from whole_of(source, payload))
+                    if kind == WHOLE:
+                        value, fixed = codec.loads(payload), True
+                        version = _whole(key, value, payload, codec) if track else None
+                    else:
+                        chains = ChainReader(source, channel, remembers=recent is not None)
+                        value, version = yield from chains.read(key, kind, payload, record, track)
+            except (CorruptCheckpointError, UnregisteredTypeError) as error:
+                raise held_in(error, f"Key {channel!r}", source.thread_id) from error
         if fixed and recent is not None and is_small(value) and len(constants) < CHANNELS:
             proved = proof(record) if type(record) is bytes else None
             constants[channel] = Constant(key, proved, value)

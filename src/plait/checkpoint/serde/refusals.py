@@ -14,7 +14,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 
@@ -27,6 +27,7 @@ _NO_DATA = (
 _NO_DATA_HAS = ({"acquire", "release"}, {"cursor", "commit"})
 """The methods of others: of locks, and of connections to databases."""
 
+Refused = TypeVar("Refused", bound=StorageError)
 Path: TypeAlias = "tuple[Path, Any] | None"
 """The way to a value inside another: the way to its holder, and its index or key there."""
 
@@ -94,9 +95,11 @@ def unknown_name(name: str) -> UnregisteredTypeError:
     )
 
 
-def held_in(error: UnregisteredTypeError, holder: str, thread: str) -> UnregisteredTypeError:
-    """The same error, saying what of which thread holds its cause."""
-    found = UnregisteredTypeError(f"{holder} of thread {thread!r}: {error}")
+def held_in(error: Refused, holder: str, thread: str) -> Refused:
+    """The same error, saying what of which thread holds its cause; one that says so already."""
+    if f"thread {thread!r}" in str(error):
+        return error
+    found = type(error)(f"{holder} of thread {thread!r}: {error}")
     found.__dict__.update(error.__dict__)
     return found
 
