@@ -216,6 +216,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_models::structured_output_of_a_model_that_does_not_stream": "Streams of structured output",
     "d_models_by_name::names_in_capitals": "Names of models",
     "d_models_streaming::calls_that_are_cut_off": "Calls that are cut off in a stream",
+    "d_models_streaming::runs_of_calls_that_are_cut_off": "Calls that are cut off in a stream",
+    "d_models_streaming::sums_of_calls_that_are_cut_off": "Calls that are cut off in a stream",
     "d_own_classes::ids_of_calls": "Ids of calls in tools that are classes",
     "d_parsers::patch_of_a_changed_number": "JSON patches of streams",
     "d_parsers::quoted_items_streamed": "Quoted items in a stream",
