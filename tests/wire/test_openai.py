@@ -596,6 +596,12 @@ async def test_the_environment_names_another_server(wire, monkeypatch, variable)
         named.invoke("hi")
 
 
+class Half(BaseModel):
+    """An amount."""
+
+    euro: int
+
+
 def piece(name=None, args=None, **rest):
     function = {k: v for k, v in (("name", name), ("arguments", args)) if v is not None}
     return {"function": function, **rest}
@@ -696,3 +702,35 @@ async def test_a_call_that_is_cut_off_does_not_run(model, wire, args, finish):
     for message in ended:
         assert not message.tool_calls
         assert [(c["name"], c["args"]) for c in message.invalid_tool_calls] == [("clear", args)]
+
+
+@pytest.mark.parametrize("form", ["class", "dict"])
+@pytest.mark.parametrize("method", ["function_calling", "json_schema"])
+async def test_half_of_an_answer_in_a_form_is_never_taken_for_the_whole(model, wire, form, method):
+    schema = Half if form == "class" else Half.model_json_schema()
+    text = '{"euro": 10'
+    if method == "json_schema":
+        delta, message = {"content": text}, {"content": text}
+    else:
+        delta = script.call_delta(0, "Half", text, "c1")
+        message = {"tool_calls": [script.call("Half", text, "c1")]}
+    events = [script.chunk(delta), script.chunk({}, "length")]
+    asked = model.with_structured_output(schema, method=method)
+    wire.answer(script.completion(message, "length"))
+    wire.answer(script.completion(message, "length"))
+    wire.chat(events)
+    wire.chat(events)
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        asked.invoke("q")
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        await asked.ainvoke("q")
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        list(asked.stream("q"))
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        await heard(asked.astream("q"), [])
+    told = model.with_structured_output(schema, method=method, include_raw=True)
+    wire.answer(script.completion(message, "length"))
+    wire.chat(events)
+    for found in (told.invoke("q"), *told.stream("q")):
+        assert found["parsed"] is None
+        assert isinstance(found["parsing_error"], OutputParserException)

@@ -154,3 +154,15 @@ def case_runs_of_calls_that_are_cut_off(env):
     run = [AIMessage("a", invalid_tool_calls=[call]), AIMessage("b")]
     (merged,) = merge_message_runs(run)
     return merged.tool_calls
+
+
+def case_forms_that_are_cut_off(env):
+    schema = {"title": "pay", "type": "object", "properties": {"euro": {"type": "integer"}}}
+    asked = CutOff(used=[]).with_structured_output(schema)
+    shown = []
+    try:
+        for value in asked.stream([HumanMessage("q")]):
+            shown.append(value)
+    except ValueError:
+        shown.append("cut off")
+    return shown
