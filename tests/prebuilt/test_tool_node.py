@@ -14,7 +14,7 @@ from langchain_core.tools import tool as lc_tool
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import GraphInterrupt, ToolInputError
 from plait.graph import START, MessagesState, StateGraph
-from plait.messages import AIMessage
+from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.errors import MessageCoercionError
 from plait.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRuntime, create_react_agent
 from plait.store.memory import InMemoryStore
@@ -315,3 +315,22 @@ def test_commands_of_foreign_tools_stay_commands(name: str) -> None:
     asked = AIMessage("", tool_calls=[{"name": name, "args": {}, "id": "1"}])
     told = builder.compile().invoke({"messages": [asked]})["messages"][-1]
     assert (told.content, told.tool_call_id, ran) == ("went", "1", ["other"])
+
+
+def test_a_call_that_is_cut_off_in_the_sum_of_a_stream_does_not_run() -> None:
+    ran: list[int] = []
+
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return "paid"
+
+    def piece(name: str | None, args: str, index: int) -> AIMessageChunk:
+        call_id = name and f"c{index}"
+        told = {"name": name, "args": args, "id": call_id, "index": index}
+        return AIMessageChunk("", tool_call_chunks=[told])
+
+    total = piece("pay", '{"euro": 5', 0) + piece(None, "}", 0) + piece("pay", '{"euro": 10', 1)
+    answers = ToolNode([pay]).invoke([total])
+    assert [answer.tool_call_id for answer in answers] == ["c0"]
+    assert ran == [5]

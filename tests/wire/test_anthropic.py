@@ -343,3 +343,40 @@ async def test_a_silent_server_times_out(wire):
     wire.silence()
     with pytest.raises(ModelTimeoutError):
         await model.ainvoke("hi")
+
+
+async def test_a_call_at_which_an_answer_was_cut_off_does_not_run(model, wire):
+    ran = []
+
+    @tool
+    def pay(euro: int = 7) -> str:
+        """Pay."""
+        ran.append(euro)
+        return "paid"
+
+    whole = {"type": "tool_use", "id": "t1", "name": "pay", "input": {"euro": 1}}
+    cut = {"type": "tool_use", "id": "t2", "name": "pay", "input": {}}
+    agent = create_agent(model, [pay])
+    answer = answer_of([whole, cut], stop_reason="max_tokens")
+    done = answer_of([{"type": "text", "text": "done"}])
+    wire.answer(answer)
+    wire.answer(done)
+    invoked = agent.invoke({"messages": "q"})["messages"][1]
+    wire.stream(list(events_of(answer)), named=True)
+    wire.stream(list(events_of(done)), named=True)
+    told = [*agent.stream({"messages": "q"}, stream_mode=["messages", "values"])]
+    streamed = next(reversed([part for mode, part in told if mode == "values"]))["messages"][1]
+    assert ran == [1, 1]
+    for message in (invoked, streamed):
+        assert [c["id"] for c in message.tool_calls] == ["t1"]
+        assert [c["id"] for c in message.invalid_tool_calls] == ["t2"]
+
+
+async def test_a_call_of_a_servers_tool_that_is_cut_off_ends_no_stream(model, wire):
+    call = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
+    events = list(events_of(answer_of([call], stop_reason="max_tokens")))
+    del events[3]  # the second half of the arguments
+    wire.stream(events, named=True)
+    answer = reduce(add, model.stream("q"))
+    assert answer.content[0]["args"] == {"unreadable": '{"query'}
+    assert answer.response_metadata["stop_reason"] == "max_tokens"

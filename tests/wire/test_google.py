@@ -243,3 +243,14 @@ async def test_a_silent_server_and_a_broken_stream_are_errors(wire):
         wire.stream([answer_of([{"text": "one"}], None)], **how)
         with pytest.raises(ModelConnectionError):
             list(model.stream("hi"))
+
+
+async def test_of_several_candidates_a_stream_gives_the_first(model, wire):
+    def of(index, text, finish=None):
+        event = answer_of([{"text": text}], finish)
+        event["candidates"][0]["index"] = index
+        return event
+
+    wire.stream([of(0, "A"), of(1, "X"), of(0, "B", "STOP"), of(1, "Y", "STOP")])
+    answer = reduce(add, model.stream("q"))
+    assert (answer.content, answer.response_metadata["finish_reason"]) == ("AB", "STOP")

@@ -23,7 +23,13 @@ from plait.errors import (
     ModelTimeoutError,
 )
 from plait.exceptions import OutputParserException
-from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from plait.messages import (
+    AIMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    message_chunk_to_message,
+)
 from plait.tools import tool
 
 from . import openai_script as script
@@ -588,3 +594,143 @@ async def test_the_environment_names_another_server(wire, monkeypatch, variable)
     named = init_chat_model("openai:m", base_url="http://127.0.0.1:1/v1", max_retries=0)
     with pytest.raises(ModelConnectionError):
         named.invoke("hi")
+
+
+class Half(BaseModel):
+    """An amount."""
+
+    euro: int
+
+
+def piece(name=None, args=None, **rest):
+    function = {k: v for k, v in (("name", name), ("arguments", args)) if v is not None}
+    return {"function": function, **rest}
+
+
+BADLY_NUMBERED = {
+    "one number": [
+        [piece("pay", "", id="a", index=0)], [piece(args='{"euro": 1}', index=0)],
+        [piece("pay", "", id="b", index=0)], [piece(args='{"euro": 2}', index=0)],
+    ],
+    "no number": [
+        [piece("pay", "", id="a")], [piece(args='{"euro":')], [piece(args=" 1}")],
+        [piece("pay", "", id="b", index=None)], [piece(args='{"euro": 2}', index=None)],
+    ],
+    "no number, both at once": [
+        [piece("pay", '{"euro":', id="a"), piece("pay", '{"euro":', id="b")],
+        [piece(args=" 2}", id="b"), piece(args="", id="a")], [piece(args=" 1}", id="a")],
+    ],
+    "neither number nor id": [[piece("pay", '{"euro": 1}')], [piece("pay", '{"euro": 2}')]],
+    "an empty id": [[piece("pay", '{"euro": 1}', id="")], [piece("pay", '{"euro": 2}', id="")]],
+    "name and id with each piece": [
+        [piece("pay", '{"euro":', id="a", index=0)], [piece("pay", " 1}", id="a", index=0)],
+        [piece("pay", '{"euro":', id="b", index=1)], [piece("pay", " 2}", id="b", index=1)],
+    ],
+    "the name with each piece": [
+        [piece("pay", "", index=0)], [piece("pay", '{"euro": 1', index=0)],
+        [piece("pay", "}", index=0)], [piece("pay", "", index=0)],
+        [piece("pay", '{"euro": 2', index=0)], [piece("pay", "}", index=0)],
+    ],
+    "numbers in turns": [
+        [piece("pay", "", id="a", index=1), piece("pay", "", id="b", index=2)],
+        [piece(args='{"euro": ', index=1)], [piece(args='{"euro": ', index=2)],
+        [piece(args="1}", index=1), piece(args="2}", index=2)],
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", BADLY_NUMBERED)
+async def test_calls_that_a_server_numbers_in_its_own_way_are_told_apart(model, wire, way):
+    pieces = [script.chunk({"tool_calls": calls}) for calls in BADLY_NUMBERED[way]]
+    wire.chat([*pieces, script.chunk({}, "tool_calls")])
+    answer = reduce(add, model.stream("pay"))
+    assert [(c["name"], c["args"]) for c in answer.tool_calls] == [
+        ("pay", {"euro": 1}), ("pay", {"euro": 2}),
+    ]  # fmt: skip
+    assert not answer.invalid_tool_calls
+    assert len({c["id"] for c in answer.tool_calls if c["id"]}) == 2
+
+
+async def test_of_several_candidates_a_stream_gives_the_first(model, wire):
+    def of(index, text, finish=None):
+        delta = {"content": text} if text else {}
+        choice = {"index": index, "delta": delta, "finish_reason": finish}
+        return {**script.chunk(), "choices": [choice]}
+
+    events = [of(0, "A"), of(1, "X"), of(1, "Y"), of(0, "B"), of(1, None, "length")]
+    wire.chat([*events, of(0, None, "stop")])
+    answer = reduce(add, model.bind(n=2).stream("q"))
+    assert (answer.content, answer.response_metadata["finish_reason"]) == ("AB", "stop")
+    wire.chat(events)
+    with pytest.raises(ModelConnectionError, match="broke off"):
+        list(model.bind(n=2).stream("q"))
+
+
+async def test_an_answer_without_a_choice_is_a_problem_of_the_server(model, wire):
+    wire.answer({"error": {"message": "the model is gone", "code": 502}})
+    with pytest.raises(ModelAPIError, match="the model is gone"):
+        model.invoke("q")
+
+
+@pytest.mark.parametrize("args", ["", '{"a": 1'])
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+async def test_a_call_that_is_cut_off_does_not_run(model, wire, args, finish):
+    ran = []
+
+    @tool
+    def clear(path: str = "/") -> str:
+        """Clear a folder."""
+        ran.append(path)
+        return "cleared"
+
+    called = script.completion({"tool_calls": [script.call("clear", args, "c1")]}, finish)
+    streamed = [
+        script.chunk(script.call_delta(0, "clear", "", "c1")),
+        script.chunk(script.call_delta(0, arguments=args)),
+        script.chunk({}, finish),
+    ]
+    agent = create_agent(model, [clear])
+    wire.answer(called)
+    ended = [agent.invoke({"messages": "q"})["messages"][-1]]
+    for mode in ("messages", "values"):
+        wire.chat(streamed) if mode == "messages" else wire.answer(called)
+        *_, last = agent.stream({"messages": "q"}, stream_mode=[mode, "values"])
+        ended.append(last[1]["messages"][-1])
+    wire.chat(streamed)
+    ended.append(message_chunk_to_message(reduce(add, model.stream("q"))))
+    assert not ran
+    for message in ended:
+        assert not message.tool_calls
+        assert [(c["name"], c["args"]) for c in message.invalid_tool_calls] == [("clear", args)]
+
+
+@pytest.mark.parametrize("form", ["class", "dict"])
+@pytest.mark.parametrize("method", ["function_calling", "json_schema"])
+async def test_half_of_an_answer_in_a_form_is_never_taken_for_the_whole(model, wire, form, method):
+    schema = Half if form == "class" else Half.model_json_schema()
+    text = '{"euro": 10'
+    if method == "json_schema":
+        delta, message = {"content": text}, {"content": text}
+    else:
+        delta = script.call_delta(0, "Half", text, "c1")
+        message = {"tool_calls": [script.call("Half", text, "c1")]}
+    events = [script.chunk(delta), script.chunk({}, "length")]
+    asked = model.with_structured_output(schema, method=method)
+    wire.answer(script.completion(message, "length"))
+    wire.answer(script.completion(message, "length"))
+    wire.chat(events)
+    wire.chat(events)
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        asked.invoke("q")
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        await asked.ainvoke("q")
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        list(asked.stream("q"))
+    with pytest.raises(OutputParserException, match="max_tokens"):
+        await heard(asked.astream("q"), [])
+    told = model.with_structured_output(schema, method=method, include_raw=True)
+    wire.answer(script.completion(message, "length"))
+    wire.chat(events)
+    for found in (told.invoke("q"), *told.stream("q")):
+        assert found["parsed"] is None
+        assert isinstance(found["parsing_error"], OutputParserException)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, cast
 
-from plait.chat_models.wire import whole_message
+from plait.messages import message_chunk_to_message
 from plait.messages.merge import merge_dicts
 from plait.objects.model_face import ModelFace
 
@@ -226,4 +226,5 @@ def add_up(chunks: Sequence[ChatGenerationChunk]) -> ChatGenerationChunk:
 def result_of_stream(chunks: Sequence[ChatGenerationChunk]) -> ChatResult:
     """The result that the chunks of one stream add up to, with a whole message in it."""
     total = add_up(chunks)
-    return ChatResult([ChatGeneration(whole_message(total.message), total.generation_info)])
+    message = message_chunk_to_message(total.message)
+    return ChatResult([ChatGeneration(message, total.generation_info)])

@@ -13,12 +13,13 @@ from typing import Any, Literal, cast
 
 from plait.errors import ModelError
 from plait.exceptions import OutputParserException
-from plait.messages import AIMessage
+from plait.messages import AIMessage, message_chunk_to_message
 from plait.messages.partial_json import parse_partial_json
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig
 
 Source = Literal["tool", "json"]
+_CUT_OFF = "An answer cut off by a limit ends early: raise max_tokens."
 
 
 class StructuredOutputError(ModelError, OutputParserException):
@@ -135,12 +136,15 @@ class StructuredOutput(Runnable[Any, Any]):
             yield value
 
     def value(self, message: Any) -> Any:
-        """The value in a message; None if no tool was called.
+        """The value in a message, or in the chunks that a whole stream adds up to; None if no tool
+        was called.
 
         Raises:
-            StructuredOutputError: Another tool was called, or the text is no JSON.
+            StructuredOutputError: Another tool was called, the text is no JSON, or the arguments
+                are none (an answer that was cut off).
             ValidationError: The pydantic class refuses it.
         """
+        message = message_chunk_to_message(message)
         found = self._called(message) if self.source == "tool" else self._said(message)
         if found is None or not is_pydantic(self.schema):
             return found
@@ -148,6 +152,8 @@ class StructuredOutput(Runnable[Any, Any]):
 
     def _called(self, message: AIMessage) -> Any:
         name = schema_name(self.schema)
+        if not message.tool_calls:
+            self._check_readable(message, name)
         if not is_pydantic(self.schema):
             fitting = (call["args"] for call in message.tool_calls if call["name"] == name)
             return next(fitting, None)
@@ -160,6 +166,15 @@ class StructuredOutput(Runnable[Any, Any]):
             )
         return None
 
+    def _check_readable(self, message: AIMessage, name: str) -> None:
+        for call in message.invalid_tool_calls:
+            if call["name"] == name:
+                raise StructuredOutputError(
+                    f"The model called {name!r} with arguments that cannot be read: "
+                    f"{call['args']!r:.300}. {_CUT_OFF}",
+                    llm_output=call["args"],
+                )
+
     def _said(self, message: AIMessage) -> Any:
         refusal = message.additional_kwargs.get("refusal")
         if refusal:
@@ -171,7 +186,7 @@ class StructuredOutput(Runnable[Any, Any]):
             expected = schema_name(self.schema) if self.schema is not None else "any JSON"
             raise StructuredOutputError(
                 f"The model was asked for JSON ({expected}) and answered {text!r:.300}: {error}. "
-                "An answer cut off by a limit ends early: raise max_tokens.",
+                f"{_CUT_OFF}",
                 llm_output=text,
             ) from error
 
@@ -191,8 +206,12 @@ class StructuredOutput(Runnable[Any, Any]):
             return None
 
     def _rest(self, total: Any, last: Any) -> Iterator[Any]:
-        """What a stream that has ended shows beside the last value that it showed."""
-        if total is None or not (last is None or is_pydantic(self.schema)):
+        """What a stream that has ended shows beside the last value that it showed.
+
+        Raises:
+            StructuredOutputError: It was cut off: what it showed is not all.
+        """
+        if total is None:
             return
         value = self.invoke(total)
         if last is None or value != last:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from plait.errors import InvalidInputError
-from plait.messages import AIMessageChunk, add_usage, message_chunk_to_message
+from plait.messages import AIMessageChunk, add_usage
 from plait.messages.blocks import standard
+from plait.messages.calls import split_calls
 
 Block = dict[str, Any]
 
@@ -75,60 +76,10 @@ def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
     yield from waiting
 
 
-def read_args(text: str | dict[str, Any] | None) -> dict[str, Any] | str:
-    """The arguments of a call from JSON; what is no JSON object stays text, with nothing lost.
-
-    Line breaks may stand in its texts as they are: models write code so.
-
-    >>> read_args('{"a": 1}'), read_args("{"), read_args("")
-    ({'a': 1}, '{', {})
-    >>> read_args('{"code": "a' + chr(10) + 'b"}')["code"].split()
-    ['a', 'b']
-    """
-    if not text:
-        return {}
-    if isinstance(text, dict):  # some servers send the object itself
-        return text
-    try:
-        args = json.loads(text, strict=False)
-    except json.JSONDecodeError:
-        return text
-    return cast("dict[str, Any]", args) if isinstance(args, dict) else text
-
-
-def split_calls(calls: Sequence[Block]) -> dict[str, list[Block]]:
-    """`tool_calls` and `invalid_tool_calls` of calls with args as `read_args` gives them."""
-    good = [call for call in calls if isinstance(call["args"], dict)]
-    bad = [
-        {**call, "error": "The arguments are no JSON object."}
-        for call in calls
-        if not isinstance(call["args"], dict)
-    ]
+def calls_of(calls: Sequence[Block], told: Block) -> dict[str, list[Any]]:
+    """`tool_calls` and `invalid_tool_calls` of an answer (see `split_calls`); those that it has."""
+    good, bad = split_calls(calls, told)
     return {key: kept for key, kept in (("tool_calls", good), ("invalid_tool_calls", bad)) if kept}
-
-
-def whole_message(chunk: Any) -> Any:
-    """The message that the chunks of a whole stream add up to.
-
-    A chunk completes the arguments of a call that is cut off, so that its beginning can be shown.
-    Where the stream has ended with them, the call is none that may run, as in an answer that comes
-    at once.
-
-    >>> piece = {"name": "pay", "args": '{"euro": 10', "id": "1", "index": 0}
-    >>> chunk = AIMessageChunk("", tool_call_chunks=[piece])
-    >>> chunk.tool_calls[0]["args"], whole_message(chunk).tool_calls
-    ({'euro': 10}, [])
-    """
-    message = message_chunk_to_message(chunk)
-    pieces = getattr(chunk, "tool_call_chunks", None) or ()
-    calls = [{"name": p["name"], "args": read_args(p["args"]), "id": p["id"]} for p in pieces]
-    if any(isinstance(call["args"], str) for call in calls):
-        split = split_calls(calls)
-        message.tool_calls = [{"type": "tool_call", **one} for one in split.get("tool_calls", ())]
-        message.invalid_tool_calls = [
-            {"type": "invalid_tool_call", **one} for one in split["invalid_tool_calls"]
-        ]
-    return message
 
 
 def args_text(call: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import is_haystack_generator
 from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
-from plait.chat_models.wire import standard_blocks, whole_message
+from plait.chat_models.wire import standard_blocks
 from plait.common.reflection import signature
 from plait.errors import InvalidInputError, InvalidValueError
 from plait.haystack.components import default_to_dict, reading_component
@@ -45,6 +45,7 @@ from plait.haystack.tools import (
     read_parameters,
     write_parameters,
 )
+from plait.messages import message_chunk_to_message
 from plait.runnables.config import run_in_executor
 
 log = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ class ChatModelGenerator:
         for chunk in model.stream(given, **asked):
             for piece in heard.pieces(chunk):
                 hear(piece)
-        return {"replies": [reply_of(whole_message(heard.whole))]}
+        return {"replies": [reply_of(message_chunk_to_message(heard.whole))]}
 
     async def run_async(
         self,
@@ -159,7 +160,7 @@ class ChatModelGenerator:
         async for chunk in model.astream(given, **asked):
             for piece in heard.pieces(chunk):
                 await hear(piece)
-        return {"replies": [reply_of(whole_message(heard.whole))]}
+        return {"replies": [reply_of(message_chunk_to_message(heard.whole))]}
 
     def _asked(
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None

@@ -6,6 +6,7 @@ The typed dicts that describe them are in `content.py`; they are needed for anno
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.messages.errors import InvalidMessageError
@@ -213,4 +214,77 @@ def read_chunks(
             calls.append(tool_call(name=chunk["name"] or "", args=parsed, id=chunk["id"]))
         else:
             invalid.append(invalid_tool_call(name=chunk["name"], args=text, id=chunk["id"]))
+    return calls, invalid
+
+
+def read_args(text: Any) -> dict[str, Any] | str:
+    """The arguments of a call from JSON; what is no JSON object stays text, with nothing lost.
+
+    Line breaks may stand in its texts as they are: models write code so.
+
+    >>> read_args('{"a": 1}'), read_args("{"), read_args(""), read_args("null"), read_args([1])
+    ({'a': 1}, '{', {}, {}, '[1]')
+    >>> read_args('{"code": "a' + chr(10) + 'b"}')["code"].split()
+    ['a', 'b']
+    """
+    if not text:
+        return {}
+    if isinstance(text, dict):  # some servers send the object itself
+        return cast("dict[str, Any]", text)
+    if not isinstance(text, str):
+        return json.dumps(text)
+    try:
+        args = json.loads(text, strict=False)
+    except (json.JSONDecodeError, RecursionError):
+        return text
+    if args is None:
+        return {}
+    return cast("dict[str, Any]", args) if isinstance(args, dict) else text
+
+
+CUT_OFF = frozenset(
+    ("length", "max_tokens", "model_context_window_exceeded", "content_filter", "refusal")
+)
+"""Reasons of providers for which an answer ends before its end."""
+
+
+def is_cut_off(told: Mapping[str, Any]) -> bool:
+    """Whether an answer was ended by a limit or a filter, by what its provider told of it.
+
+    >>> is_cut_off({"finish_reason": "length"}), is_cut_off({"stop_reason": "tool_use"})
+    (True, False)
+    """
+    ended = told.get("finish_reason") or told.get("stop_reason")
+    return told.get("status") == "incomplete" or (isinstance(ended, str) and ended in CUT_OFF)
+
+
+def split_calls(
+    pieces: Sequence[Any], told: Mapping[str, Any]
+) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """The calls of an answer that has ended, and those that are cut off or no JSON objects.
+
+    Args:
+        pieces: Name, id and args of each, the args as they came.
+        told: What the provider told of the answer: where it says that the answer was cut off, a
+            last call that has no arguments yet has not got to them.
+
+    >>> split_calls([{"name": "pay", "args": "", "id": "1"}], {})[0]
+    [{'name': 'pay', 'args': {}, 'id': '1', 'type': 'tool_call'}]
+    >>> split_calls([{"name": "pay", "args": "", "id": "1"}], {"finish_reason": "length"})[0]
+    []
+    """
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
+        name, given, call_id = piece["name"], piece["args"], piece["id"]
+        args = read_args(given)
+        if not (given or left) and is_cut_off(told):
+            error = "The answer was cut off before the arguments."
+        elif isinstance(args, str):
+            error = "The arguments are no JSON object."
+        else:
+            calls.append(tool_call(name=name or "", args=args, id=call_id))
+            continue
+        text = args if isinstance(args, str) else given
+        invalid.append(invalid_tool_call(name=name, args=text, id=call_id, error=error))
     return calls, invalid

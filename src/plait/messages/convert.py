@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from plait.messages.ai import AIMessage
 from plait.messages.base import BaseMessage, BaseMessageChunk, restore
-from plait.messages.calls import check_invalid_tool_calls
+from plait.messages.calls import check_invalid_tool_calls, split_calls
 from plait.messages.errors import InvalidMessageError, MessageCoercionError
 from plait.messages.foreign import is_chunk, is_foreign, is_message
 from plait.messages.function import FunctionMessage
@@ -177,9 +177,46 @@ def split_tool_calls(raw: list[Any]) -> dict[str, Any]:
 
 
 def message_chunk_to_message(chunk: Any) -> Any:
-    """The whole message that a chunk amounts to; a message that is no chunk is given back."""
+    """The whole message that a chunk amounts to; a message that is no chunk is given back.
+
+    A tool call that is cut off is one of `invalid_tool_calls`: nothing should run with half of its
+    arguments.
+
+    >>> from plait.messages import AIMessageChunk
+    >>> piece = {"name": "pay", "args": '{"euro": 10', "id": "1", "index": 0}
+    >>> chunk = AIMessageChunk("", tool_call_chunks=[piece])
+    >>> chunk.tool_calls[0]["args"], message_chunk_to_message(chunk).tool_calls
+    ({'euro': 10}, [])
+    """
     if not is_chunk(chunk):
         return chunk
+    message = _message_of(chunk)
+    if pieces := getattr(chunk, "tool_call_chunks", None):
+        calls, invalid = split_calls(pieces, chunk.response_metadata)
+        if len(invalid) > len(message.invalid_tool_calls):
+            message.tool_calls, message.invalid_tool_calls = calls, invalid
+            content: Any = message.content
+            if isinstance(content, list):
+                message.content = _without_calls(cast("list[Any]", content), invalid)
+    return message
+
+
+def _without_calls(
+    content: list[dict[str, Any] | str], invalid: Sequence[Any]
+) -> list[dict[str, Any] | str]:
+    """Standard blocks with invalid calls in the place of what was read of them."""
+    by_id = {call["id"]: call for call in invalid}
+    kinds = ("tool_call", "tool_call_chunk")
+    return [
+        by_id.get(block.get("id"), block)
+        if isinstance(block, dict) and block.get("type") in kinds
+        else block
+        for block in content
+    ]
+
+
+def _message_of(chunk: Any) -> Any:
+    """The message with the fields of a chunk."""
     if is_foreign(chunk):
         return sys.modules["langchain_core.messages"].message_chunk_to_message(chunk)
     bases = type(chunk).__mro__

@@ -19,7 +19,7 @@ from plait.errors import (
     ToolInputError,
     is_invalid_resume,
 )
-from plait.messages import ToolMessage
+from plait.messages import ToolMessage, message_chunk_to_message
 from plait.prebuilt.injection import (
     ContextT,
     InjectedState,
@@ -314,7 +314,7 @@ class ToolNode(Runnable[Any, Any]):
                 f"No AIMessage found in the input of ToolNode {self.name!r}: there is nobody who "
                 "calls a tool."
             )
-        return cast("list[Any]", message.tool_calls)
+        return cast("list[Any]", message_chunk_to_message(message).tool_calls)
 
     def _runtime(
         self, config: RunnableConfig | None, given: Any, state: Any, call: Any

@@ -230,7 +230,6 @@ def replies(name, args):
     yield AIMessage("", tool_calls=[{"name": name, "args": {"wrong": 1}, "id": "1"}])
     yield AIMessage("", tool_calls=[{"name": "other", **call}])
     yield AIMessage("no call")
-    yield AIMessage("", invalid_tool_calls=[{"name": name, "args": "{", "id": "1", "error": None}])
 
 
 def case_structured_output(env):
@@ -253,6 +252,17 @@ def case_structured_output(env):
                     type(raw["parsing_error"]).__name__ in ("NoneType",),
                 )
             )
+    return told
+
+
+def case_structured_output_of_arguments_that_are_cut_off(env):
+    told = []
+    for schema, name in ((Person, "Person"), (SCHEMA, "Thing")):
+        call = {"name": name, "args": "{", "id": "1", "error": None}
+        model = Counting(reply=AIMessage("", invalid_tool_calls=[call]))
+        raw = model.with_structured_output(schema, include_raw=True).invoke("q")
+        told.append(env.error(lambda: str(model.with_structured_output(schema).invoke("q"))))
+        told.append((raw["parsed"], raw["parsing_error"] is None))
     return told
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, merge_message_runs
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import create_react_agent
+from langgraph.prebuilt import ToolNode, create_react_agent, tools_condition
 
 
 class Model(BaseChatModel):
@@ -122,3 +122,47 @@ def case_calls_that_are_cut_off(env):
     agent = create_react_agent(CutOff(streaming=True, used=[]), [pay])
     agent.invoke({"messages": [HumanMessage("Pay 1000 euro.")]})
     return paid, CutOff(streaming=True, used=[]).invoke("q").tool_calls
+
+
+def sums(state):
+    """A node that streams its model itself, and keeps the sum."""
+    total = None
+    for chunk in CutOff(used=[]).stream(state["messages"]):
+        total = chunk if total is None else total + chunk
+    return {"messages": [total]}
+
+
+def case_sums_of_calls_that_are_cut_off(env):
+    paid = []
+
+    def pay(euro: int) -> str:
+        """Pay."""
+        paid.append(euro)
+        return "paid"
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", sums)
+    graph.add_node("tools", ToolNode([pay]))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition)
+    ended = graph.compile().invoke({"messages": [HumanMessage("Pay 1000 euro.")]})
+    return paid, [message.type for message in ended["messages"]]
+
+
+def case_runs_of_calls_that_are_cut_off(env):
+    call = {"name": "pay", "args": '{"euro": 10', "id": "1", "error": None}
+    run = [AIMessage("a", invalid_tool_calls=[call]), AIMessage("b")]
+    (merged,) = merge_message_runs(run)
+    return merged.tool_calls
+
+
+def case_forms_that_are_cut_off(env):
+    schema = {"title": "pay", "type": "object", "properties": {"euro": {"type": "integer"}}}
+    asked = CutOff(used=[]).with_structured_output(schema)
+    shown = []
+    try:
+        for value in asked.stream([HumanMessage("q")]):
+            shown.append(value)
+    except ValueError:
+        shown.append("cut off")
+    return shown

@@ -24,6 +24,7 @@ from plait.chat_models.wire import (
 )
 from plait.errors import InvalidInputError
 from plait.messages import AIMessage, AIMessageChunk
+from plait.messages.calls import is_cut_off, read_args
 from plait.messages.foreign import kind_of
 
 PROVIDER = "anthropic"
@@ -250,7 +251,14 @@ def read_answer(answer: Block) -> ChatResult:
         if block["type"] == "tool_use"
     ]
     content = simplest([block for block in blocks if block is not None])
-    fields: Any = {"tool_calls": calls} if calls else {}
+    fields: Any = {}
+    if calls and given[-1]["type"] == "tool_use" and is_cut_off(answer):
+        # Anthropic completes what has come of the arguments: nothing shows whether it is all.
+        cut = calls.pop()
+        cut = {**cut, "args": json.dumps(cut["args"]), "error": "The answer was cut off here."}
+        fields["invalid_tool_calls"] = [cut]
+    if calls:
+        fields["tool_calls"] = calls
     message: Any = AIMessage(content, **fields)
     message.id = answer.get("id") or None
     message.usage_metadata = read_usage(answer.get("usage") or {})
@@ -376,7 +384,8 @@ class MessageReader:
             return None
         block, pieces = self._server_calls.pop(index)
         if text := "".join(pieces):
-            block = {**block, "input": json.loads(text)}
+            args = read_args(text)
+            block = {**block, "input": {"unreadable": args} if isinstance(args, str) else args}
         read = read_block(block, index)
         return None if read is None else AIMessageChunk([read])
 

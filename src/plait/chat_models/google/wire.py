@@ -269,8 +269,9 @@ class PartReader:
         if not self._introduced:
             self._introduced = True
             fields["response_metadata"] = _introduction(event)
-        candidates: list[Block] = event.get("candidates") or [{}]
-        candidate = candidates[0]
+        # Of several candidates, a stream gives the first: their pieces come mixed.
+        given: list[Block] = event.get("candidates") or []
+        candidate = next((one for one in given if not one.get("index")), Block())
         content, calls, signatures = self._parts(part_of(candidate, "content").get("parts"))
         if candidate.get("finish_reason"):
             self._ended = True

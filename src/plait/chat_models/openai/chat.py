@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, cast
 
+from plait.chat_models.openai.pieces import CallPieces, called, made_id
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.chat_models.wire import (
     Block,
     args_text,
+    calls_of,
     ordered,
-    part_of,
     present,
-    read_args,
-    split_calls,
 )
-from plait.common.ids import new_id
+from plait.errors import ModelAPIError
 from plait.messages import AIMessage, AIMessageChunk, subtract_usage
 from plait.messages.foreign import kind_of
 from plait.messages.openai import convert_to_openai_messages
@@ -81,6 +79,9 @@ def _assistant(message: Any) -> Block:
 def read_answer(answer: Block) -> ChatResult:
     """The candidates in a completion.
 
+    Raises:
+        ModelAPIError: It has none: some servers say so that they failed.
+
     The id of the completion is told beside the messages and is none of theirs: not all servers take
     care that no two answers have the same, and of two messages with one id a thread keeps the last.
     """
@@ -95,25 +96,30 @@ def read_answer(answer: Block) -> ChatResult:
     generations: list[ChatGeneration] = []
     for choice in answer.get("choices") or ():
         ended = present(finish_reason=choice.get("finish_reason"), logprobs=choice.get("logprobs"))
-        message = read_message(choice["message"])
+        message = read_message(choice.get("message") or {}, ended)
         message.response_metadata = {**told, **ended}
         message.usage_metadata = usage
         generations.append(ChatGeneration(message))
     if not generations:
-        raise ValueError(f"The server answered without a choice: {answer!r:.300}")
+        model = answer.get("model")
+        raise ModelAPIError(
+            f"The server answered without a choice: {answer!r:.300}. Ask again later.",
+            provider=PROVIDER,
+            model=model,
+        )
     return ChatResult(generations)
 
 
-def read_message(said: Block) -> Any:
-    """The message in a choice."""
+def read_message(said: Block, ended: Block) -> Any:
+    """The message in a choice, of which the server told how it ended."""
     calls = [
         {
-            "name": called["name"],
-            "args": read_args(called.get("arguments")),
-            "id": call.get("id") or _made_id(),
+            "name": part.get("name"),
+            "args": part.get("arguments"),
+            "id": call.get("id") or made_id(),
         }
         for call in said.get("tool_calls") or ()
-        if (called := _called(call))
+        if (part := called(call))
     ]
     content: Any = said.get("content") or ""
     if said.get("annotations"):
@@ -121,20 +127,7 @@ def read_message(said: Block) -> Any:
         content = [{"type": "text", "text": content, "annotations": cited}]
     kept = _beside(said)
     fields: Any = {"additional_kwargs": kept} if kept else {}
-    return AIMessage(content, **split_calls(calls), **fields)
-
-
-def _called(call: Block) -> Block:
-    """Name and arguments of a call; of a custom tool's, the text that is meant for it."""
-    custom = part_of(call, "custom")
-    if custom:
-        return {"name": custom.get("name"), "arguments": custom.get("input")}
-    return part_of(call, "function")
-
-
-def _made_id() -> str:
-    """The id of a call to which the server gave none: without one, nothing can answer it."""
-    return f"call_{new_id()}"
+    return AIMessage(content, **calls_of(calls, ended), **fields)
 
 
 def _beside(said: Block) -> Block:
@@ -198,7 +191,7 @@ class ChatReader:
         self._introduced = False
         self._ended = False
         self._counted: Any = None
-        self._calls: dict[Any, tuple[str, Any]] = {}
+        self._pieces = CallPieces()
 
     def finished(self) -> bool:
         """Whether a finish reason came."""
@@ -206,7 +199,8 @@ class ChatReader:
 
     def read(self, event: Block) -> AIMessageChunk | None:
         """The chunk of one event; None if it says nothing."""
-        choices: list[Block] = event.get("choices") or []
+        # Of several candidates, a stream gives the first: their pieces come mixed.
+        choices = [one for one in event.get("choices") or () if not one.get("index")]
         fields: Block = {"response_metadata": {}}
         if not self._introduced:
             self._introduced = True
@@ -245,21 +239,9 @@ class ChatReader:
         return news if news["total_tokens"] else None
 
     def _delta(self, delta: Block) -> Block:
-        pieces = [self._piece(call) for call in delta.get("tool_calls") or ()]
+        given: list[Block] = delta.get("tool_calls") or []
+        pieces = [self._pieces.read(call, n) for n, call in enumerate(given)]
         return {"tool_call_chunks": pieces, "additional_kwargs": _beside(delta)}
-
-    def _piece(self, call: Block) -> Block:
-        """A piece of a tool call. Some servers say its name with each, and names are added up;
-        some give no id."""
-        called, index, call_id = _called(call), call.get("index", 0), call.get("id")
-        name, args = called.get("name"), called.get("arguments")
-        if name and self._calls.get(index) == (name, call_id):
-            name = None
-        elif name:
-            self._calls[index] = name, call_id
-            call_id = call_id or _made_id()
-        args = json.dumps(args) if isinstance(args, dict) else args
-        return {"name": name, "args": args, "id": call_id, "index": index}
 
 
 __all__ = ["ChatReader", "read_annotation", "read_answer", "read_usage", "to_wire"]

@@ -11,13 +11,12 @@ from plait.chat_models.wire import (
     Block,
     args_text,
     call_chunk,
+    calls_of,
     introduced,
     ordered,
     part_of,
     present,
-    read_args,
     simplest,
-    split_calls,
     standard_blocks,
     text_chunk,
     unsupported,
@@ -125,14 +124,14 @@ def read_answer(answer: Block) -> ChatResult:
                     else:
                         blocks.append(_text_block(part, index))
             case "function_call":
-                args = read_args(item.get("arguments"))
-                calls.append({"name": item["name"], "args": args, "id": item.get("call_id")})
+                args, call_id = item.get("arguments"), item.get("call_id")
+                calls.append({"name": item["name"], "args": args, "id": call_id})
             case "reasoning":
                 blocks.append({**_reasoning(item), "index": index})
             case _:
                 blocks.append({"type": "non_standard", "value": item, "index": index})
     fields: Block = {"additional_kwargs": kept} if kept else {}
-    message: Any = AIMessage(simplest(blocks), **split_calls(calls), **fields)
+    message: Any = AIMessage(simplest(blocks), **calls_of(calls, answer), **fields)
     message.id = answer.get("id") or None
     message.usage_metadata = read_usage(answer.get("usage"))
     message.response_metadata = {**_introduction(answer), **_ending(answer)}

@@ -109,7 +109,7 @@ def ai_extras(dice: Dice) -> str:
     if dice.chance(0.2):
         made += f", usage_metadata={usage(dice)!r}"
     if dice.chance(0.1):
-        call = {"name": "f", "args": "{broken", "id": "9", "error": None}
+        call = {"name": "f", "args": "broken", "id": "9", "error": None}
         made += f", invalid_tool_calls=[{call!r}]"
     return made
 
