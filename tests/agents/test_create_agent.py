@@ -20,7 +20,7 @@ from plait.agents.middleware import (
     wrap_tool_call,
 )
 from plait.agents.middleware.types import OmitFromInput, PrivateStateAttr
-from plait.agents.structured_output import ToolStrategy
+from plait.agents.structured_output import StructuredOutputValidationError, ToolStrategy
 from plait.chat_models import init_chat_model
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -223,6 +223,30 @@ def test_a_structured_response_is_stored_without_registering_its_class(tmp_path:
     with SqliteSaver.from_conn_string(path) as saver:
         agent = create_agent(ScriptedChatModel([]), response_format=Weather, checkpointer=saver)
         assert agent.get_state(THREAD).values["structured_response"] == Weather(degrees=3)
+
+
+CUT_OFF = AIMessage(
+    "",
+    invalid_tool_calls=[
+        {"type": "invalid_tool_call", "name": "Weather", "args": '{"degr', "id": "0", "error": None}
+    ],
+)
+
+
+def test_a_structured_response_that_was_cut_off_is_asked_for_again() -> None:
+    model = ScriptedChatModel([CUT_OFF, AIMessage("", tool_calls=[call("Weather", degrees=3)])])
+    out = create_agent(model, [add], response_format=ToolStrategy(Weather)).invoke(USER)
+    assert out["structured_response"] == Weather(degrees=3)
+    told = out["messages"][2]
+    assert (told.tool_call_id, "raise max_tokens" in told.content) == ("0", True)
+    assert [one.type for one in out["messages"]] == ["human", "ai", "tool", "ai", "tool"]
+
+
+def test_a_structured_response_that_was_cut_off_is_an_error_where_those_are_raised() -> None:
+    strategy = ToolStrategy(Weather, handle_errors=False)
+    agent = create_agent(ScriptedChatModel([CUT_OFF]), response_format=strategy)
+    with pytest.raises(StructuredOutputValidationError, match="cannot be read"):
+        agent.invoke(USER)
 
 
 def test_two_schemas_of_one_name_are_refused() -> None:

@@ -18,6 +18,7 @@ from plait.agents.structured_output import (
 )
 from plait.errors import ConfigError
 from plait.messages import ToolMessage
+from plait.messages.calls import ENDS_EARLY
 
 
 class Responses:
@@ -110,6 +111,9 @@ class Responses:
         """The response of a message that answers by calling a tool; its call is answered too."""
         names = {one.name for one in strategy.schema_specs}
         calls = [one for one in message.tool_calls if one["name"] in names]
+        if not calls:  # nothing can answer a call without an id
+            unread = [one for one in message.invalid_tool_calls if one["id"] is not None]
+            calls = [one for one in unread if one["name"] in names]
         if not calls:
             return ModelResponse([message])
         try:
@@ -126,6 +130,8 @@ class Responses:
 
     def _parsed(self, call: Any, message: Any) -> Any:
         try:
+            if not isinstance(call["args"], dict):
+                raise ValueError(f"{call['args']!r:.300} cannot be read. {ENDS_EARLY}")
             return self.tools[call["name"]].parse(call["args"])
         except ValueError as error:
             raise StructuredOutputValidationError(call["name"], error, message) from error

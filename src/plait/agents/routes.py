@@ -87,7 +87,7 @@ class Routes:
         message, answered = _last_turn(state["messages"])
         calls = () if message is None else message.tool_calls
         if not calls:
-            return self.finish
+            return self.turn if self._is_told(message, answered) else self.finish
         self._called.forget()
         if self.has_tools:
             sends = [
@@ -98,6 +98,11 @@ class Routes:
             if sends:
                 return sends
         return self.finish if self._is_answered(state) else self.turn
+
+    def _is_told(self, message: Any, answered: Mapping[str, Any]) -> bool:
+        """Whether the model was told that its structured response cannot be read."""
+        unread = () if message is None else message.invalid_tool_calls
+        return any(one["id"] in answered and one["name"] in self.answers for one in unread)
 
     @untold
     def after_hook(self, state: Any) -> Any:

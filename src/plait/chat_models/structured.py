@@ -14,12 +14,12 @@ from typing import Any, Literal, cast
 from plait.errors import ModelError
 from plait.exceptions import OutputParserException
 from plait.messages import AIMessage, message_chunk_to_message
+from plait.messages.calls import ENDS_EARLY
 from plait.messages.partial_json import parse_partial_json
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig
 
 Source = Literal["tool", "json"]
-_CUT_OFF = "An answer cut off by a limit ends early: raise max_tokens."
 
 
 class StructuredOutputError(ModelError, OutputParserException):
@@ -171,7 +171,7 @@ class StructuredOutput(Runnable[Any, Any]):
             if call["name"] == name:
                 raise StructuredOutputError(
                     f"The model called {name!r} with arguments that cannot be read: "
-                    f"{call['args']!r:.300}. {_CUT_OFF}",
+                    f"{call['args']!r:.300}. {ENDS_EARLY}",
                     llm_output=call["args"],
                 )
 
@@ -186,7 +186,7 @@ class StructuredOutput(Runnable[Any, Any]):
             expected = schema_name(self.schema) if self.schema is not None else "any JSON"
             raise StructuredOutputError(
                 f"The model was asked for JSON ({expected}) and answered {text!r:.300}: {error}. "
-                f"{_CUT_OFF}",
+                f"{ENDS_EARLY}",
                 llm_output=text,
             ) from error
 

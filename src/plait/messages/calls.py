@@ -246,6 +246,8 @@ CUT_OFF = frozenset(
     ("length", "max_tokens", "model_context_window_exceeded", "content_filter", "refusal")
 )
 """Reasons of providers for which an answer ends before its end."""
+ENDS_EARLY = "An answer cut off by a limit ends early: raise max_tokens."
+"""What to do about arguments, or JSON, that cannot be read."""
 
 
 def is_cut_off(told: Mapping[str, Any]) -> bool:
