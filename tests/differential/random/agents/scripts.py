@@ -123,7 +123,7 @@ class Replies:
                 found["text"] = dice.one(["fine", "it is so", "", "well then", dice.one(PRIVATE)])
         if dice.chance(0.05):
             name = dice.one(self._names or ["missing"])
-            found["invalid"] = [{"name": name, "args": "{oops", "id": "i1", "error": "not JSON"}]
+            found["invalid"] = [{"name": name, "args": "oops", "id": "i1", "error": "not JSON"}]
         if dice.chance(0.1):
             found["usage_metadata"] = USAGE
         if dice.chance(0.15):

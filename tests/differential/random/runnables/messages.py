@@ -223,6 +223,8 @@ def added(dice: Dice) -> str:
     """Chunks, added in order."""
     parts = [chunk(dice) for _ in range(dice.number(2, 4))]
     whole = dice.one(["{}", "dumped({})", "message_chunk_to_message({})", "blocks_of({})"])
+    if "to_message" in whole and any("tool_call_chunks" in part for part in parts):
+        whole = "{}"  # "Calls that are cut off in a stream" are another message
     return whole.format(f"total([{', '.join(parts)}])")
 
 
