@@ -11,21 +11,12 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.drivers.env import run_env
-from plait.drivers.sim import SimEnv, simulate
+from plait.drivers.sim import simulate
 from plait.errors import ConfigError, RunDeadlineError, UnknownInterruptError
 from plait.graph import START, StateGraph
 from plait.types import Command, interrupt
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
-
-
-@pytest.fixture
-def env() -> Any:
-    clock = SimEnv()
-    token = run_env.set(clock)
-    yield clock
-    run_env.reset(token)
 
 
 def steps(saver: Any, *codes: Any) -> Any:

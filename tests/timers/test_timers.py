@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.drivers.env import run_env
-from plait.drivers.sim import SimEnv
 from plait.errors import ConfigError, InterruptTimeoutError, UnknownInterruptError
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
@@ -24,15 +22,6 @@ from plait.timers import TimedInterrupt, sleep, sleep_until, text_of
 from plait.types import Command, interrupt
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
-
-
-@pytest.fixture
-def env() -> Any:
-    """A clock that stands still until the test moves it."""
-    clock = SimEnv()
-    token = run_env.set(clock)
-    yield clock
-    run_env.reset(token)
 
 
 @pytest.fixture(params=["sync", "async"])

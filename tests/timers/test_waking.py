@@ -11,8 +11,6 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait.checkpoint.memory import InMemorySaver
-from plait.drivers.env import run_env
-from plait.drivers.sim import SimEnv
 from plait.errors import ThreadBusyError
 from plait.graph import START, StateGraph
 from plait.stored import Woken, awake, wake
@@ -21,15 +19,6 @@ from plait.timers import sleep
 
 class State(TypedDict, total=False):
     items: Annotated[list[str], operator.add]
-
-
-@pytest.fixture
-def env() -> Any:
-    """A clock that stands still until the test moves it."""
-    clock = SimEnv()
-    token = run_env.set(clock)
-    yield clock
-    run_env.reset(token)
 
 
 def awakened(graph: Any) -> Iterator[Woken]:
