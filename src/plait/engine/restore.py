@@ -256,8 +256,11 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
     if spec.resume is not MISSING:
         saved.extend(_answers(loop, snapshot))
     if writes:
-        earlier = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
-        marked = [*earlier, *writes, *(loop.moved.mark if loop.moved is not None else ())]
+        marked = [
+            *_of_commands(snapshot),
+            *writes,
+            *(loop.moved.mark if loop.moved is not None else ()),
+        ]
         saved.append(TaskWrites(snapshot.id, NULL_TASK_ID, "", marked))
     adopt(loop, snapshot, writes, goes_on=spec.checkpoint_id is None)
     loop.check_nodes()
@@ -347,8 +350,12 @@ def _keep_update(loop: Loop, snapshot: Snapshot, writes: Sequence[tuple[str, Any
     Args:
         writes: what another Command, which is the input, writes besides.
     """
-    written = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
-    _write_in_turn(loop, written, writes)
+    _write_in_turn(loop, _of_commands(snapshot), writes)
+
+
+def _of_commands(snapshot: Snapshot) -> list[tuple[str, Any]]:
+    """What Commands wrote to a checkpoint."""
+    return [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
 
 
 def _write_in_turn(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plait.errors import (
@@ -40,11 +40,13 @@ _UNTOLD = frozenset({AttributeError, KeyError, TypeError, ValueError})
 
 
 @contextmanager
-def reading(kind: type) -> Generator[None]:
+def reading(
+    kind: type, raises: Callable[[str], Exception] = DeserializationError
+) -> Generator[None]:
     """Read an object of a class from plain data; say so if the data does not fit.
 
     Raises:
-        DeserializationError: It does not.
+        DeserializationError: It does not (or what `raises` makes of it).
 
     >>> with reading(dict):
     ...     {}["a"]
@@ -56,11 +58,11 @@ def reading(kind: type) -> Generator[None]:
     except Exception as error:
         if type(error) not in _UNTOLD:
             raise
-        raise DeserializationError(_misfit(kind, error)) from error
+        text = f"The data is not that of {kind.__name__}: {error!r:.300}"
+        raise raises(text) from error
 
 
-@contextmanager
-def reading_part(kind: type) -> Generator[None]:
+def reading_part(kind: type) -> AbstractContextManager[None]:
     """The same for what messages, chunks and breakpoints are made of.
 
     Raises:
@@ -71,16 +73,7 @@ def reading_part(kind: type) -> Generator[None]:
     Traceback (most recent call last):
     plait.errors.InvalidValueError: The data is not that of dict: KeyError('a')
     """
-    try:
-        yield
-    except Exception as error:
-        if type(error) not in _UNTOLD:
-            raise
-        raise InvalidValueError(_misfit(kind, error)) from error
-
-
-def _misfit(kind: type, error: Exception) -> str:
-    return f"The data is not that of {kind.__name__}: {error!r:.300}"
+    return reading(kind, InvalidValueError)
 
 
 class PipelineInvalidPipelineSnapshotError(StorageError):
