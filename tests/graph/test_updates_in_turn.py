@@ -1,12 +1,13 @@
 """Commands that write to a waiting thread, call after call: each applies after the one before."""
 
+from collections.abc import Sequence
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from plait.channels import EphemeralValue
+from plait.channels import BinaryOperatorAggregate, EphemeralValue
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import InvalidUpdateError
 from plait.graph import START, StateGraph
@@ -15,10 +16,25 @@ from plait.types import Command, Overwrite, interrupt
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
+class Sum(BinaryOperatorAggregate):
+    """A channel of a program's own, which takes one number per super-step."""
+
+    single = True
+
+    def __init__(self, typ: Any) -> None:
+        super().__init__(typ, add)
+
+    def update(self, values: Sequence[Any]) -> bool:
+        if len(values) > 1:
+            raise InvalidUpdateError("one at a time")
+        return super().update(values)
+
+
 class State(TypedDict, total=False):
     log: Annotated[list[str], add]
     n: int
     brief: Annotated[int, EphemeralValue]
+    own: Annotated[int, Sum]
 
 
 def graph_on(saver: SqliteSaver) -> Any:
@@ -35,8 +51,12 @@ def graph_on(saver: SqliteSaver) -> Any:
         ([{"log": ["a"]}, {"log": Overwrite(["b"])}, {"log": ["c"]}], ["b", "c"], None),
         ([{"log": Overwrite(["a"])}, {"log": Overwrite(["b"]), "n": 1}, {"n": 2}], ["b"], 2),
         ([{"brief": 1}, {"brief": 2, "n": 1}], ["first"], 1),
+        ([{"own": 1}, {"own": 2, "n": 1}], ["first"], 1),
     ],
-    ids=["values", "beside a reducer", "an overwrite", "overwrites", "values of one step"],
+    ids=[
+        *("values", "beside a reducer", "an overwrite", "overwrites", "values of one step"),
+        "values of a channel of one's own",
+    ],
 )
 def test_updates_of_several_calls_are_applied_in_their_order(
     updates: list[dict[str, Any]], log: list[str], n: int | None, tmp_path: Path
@@ -67,4 +87,5 @@ def test_two_values_of_one_call_are_refused_and_nothing_is_stored(update: Any) -
         graph.invoke(Command(update={"n": 1}), THREAD)
         with pytest.raises(InvalidUpdateError):
             graph.invoke(Command(update=update), THREAD)
-        assert graph.invoke(Command(resume="yes"), THREAD) == {"log": ["first", "yes", "1"], "n": 1}
+        told = graph.invoke(Command(resume="yes"), THREAD)
+        assert told == {"log": ["first", "yes", "1"], "n": 1, "own": 0}

@@ -38,6 +38,11 @@ class BaseChannel(ABC, Generic[Value, Update, Stored]):
     """Whether the channel must hear (`finish()`) that nothing else is left to run."""
     persisted: ClassVar[bool] = True
     """Whether checkpoints hold the channel's value."""
+    single: ClassVar[bool] = False
+    """Whether the channel may refuse a second update in one super-step.
+
+    What several Commands write between two super-steps is then applied one after the other.
+    """
 
     def __init__(self, typ: Any, key: str = "") -> None:
         self.typ = typ

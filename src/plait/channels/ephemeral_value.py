@@ -18,6 +18,7 @@ class EphemeralValue(Held):
     """
 
     __slots__ = ("guard",)
+    single = True
 
     def __init__(self, typ: Any, guard: bool = True) -> None:
         super().__init__(typ)

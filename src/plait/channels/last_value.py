@@ -16,6 +16,7 @@ class LastValue(Held):
 
     __slots__ = ()
     step_scoped = False
+    single = True
 
     def update(self, values: Sequence[Any]) -> bool:
         if not values:

@@ -20,6 +20,7 @@ class UntrackedValue(Held):
     __slots__ = ("guard",)
     step_scoped = False
     persisted = False
+    single = True
 
     def __init__(self, typ: Any, guard: bool = True) -> None:
         super().__init__(typ)

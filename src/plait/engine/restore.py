@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Container, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.channels.ephemeral_value import EphemeralValue
-from plait.channels.last_value import LastValue
 from plait.channels.overwrite import MAY_OVERWRITE, overwritten
-from plait.channels.untracked_value import UntrackedValue
 from plait.constants import (
     AHEAD,
     AHEAD_TASK_ID,
@@ -51,8 +48,6 @@ if TYPE_CHECKING:
     from plait.engine.spec import RunSpec
 
 Begin = Generator[Command, Any, None]
-_SINGLE = (LastValue, EphemeralValue, UntrackedValue)
-"""The channels that may take no more than one value at once."""
 
 
 def unknown_checkpoint(checkpoint_id: str, where: str) -> UnknownCheckpointError:
@@ -377,8 +372,8 @@ def _write_in_turn(
         for name, value in turn:
             overwrites = type(value) in MAY_OVERWRITE and overwritten(value)[0]
             if name not in places:
-                single = isinstance(channels.get(name), _SINGLE)
-                again = name in reached and (single or overwrites or name in whole)
+                apart = overwrites or name in whole or (name in channels and channels[name].single)
+                again = name in reached and apart
                 places[name] = reached.get(name, 0) + again
                 whole.discard(name)
             if overwrites:
