@@ -88,6 +88,11 @@ class Recorder:
             last = self._last = (id, pack(id), self.lane + place(id))
         return last
 
+    def parent_key(self, checkpoint: NewCheckpoint) -> bytes | None:
+        """The key of a checkpoint's parent, which most often is what was recorded last."""
+        parent = checkpoint.parent_id
+        return None if parent is None else self._found(parent)[1]
+
     def batch(
         self, checkpoint: NewCheckpoint, body: bytes | None, values: Sequence[Value],
         outcomes: Sequence[Outcome], *, newest: bool,
@@ -117,9 +122,10 @@ class Recorder:
     def add_checkpoint(self, batch: Transact, checkpoint: NewCheckpoint, body: bytes) -> None:
         """Move to a commit's checkpoint, and add it to the transaction."""
         _, key, where = self._found(checkpoint.id)
+        parent = _packed_id(checkpoint.parent_id) if self.at is None else self.at.id
         frame = self.move(key, [*map(_name_of, batch.values)], checkpoint.removed)
         record = seal(CHECKPOINT, where + _NO_CHANNEL, pack_frame((*frame, body)))
-        batch.checkpoints = [(key, _packed_id(checkpoint.parent_id), record)]
+        batch.checkpoints = [(key, parent, record)]
 
     def outcome(
         self, checkpoint_id: str, task_id: str, path: str, forms: Sequence[Form]

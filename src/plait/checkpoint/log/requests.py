@@ -11,7 +11,7 @@ version), *writes* by (lane, checkpoint id, task id).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 
@@ -259,12 +259,14 @@ class Transact:
         if middle != first or self.head != second or not belong:
             return [self]
         pieces: list[Transact] = []
-        for id, before, record in self.checkpoints:
-            piece = replace(self, checkpoints=[(id, before, record)], head=id)
+        for checkpoint in self.checkpoints:
+            id, before, _ = checkpoint
+            piece = Transact(self.thread_id, self.ns, self.seed, None, self.fence, self.root)
+            piece.checkpoints, piece.head = [checkpoint], id
             piece.values = [row for row in self.values if row[1] == id]
             piece.writes = [row for row in self.writes if row[0] == before]
             pieces.append(piece)
-        pieces[0].release, pieces[1].claim = False, None
+        pieces[0].claim, pieces[1].release = self.claim, self.release
         return pieces
 
 

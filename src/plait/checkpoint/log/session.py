@@ -418,8 +418,7 @@ class LogSession(LogReading):
         self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool
     ) -> tuple[Transact, Merges, Late | None]:
         """The transaction of a commit, and what must be read before it can be sent."""
-        parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
-        at = self._recorder.at
+        parent, at = self._recorder.parent_key(checkpoint), self._recorder.at
         follows = at.id == parent if at is not None else parent is None
         if at is None or not follows:
             self._versions = {}
