@@ -162,6 +162,7 @@ class AioDriving:
             if command is None:
                 self.outcome = self.loop.outcome
                 break
+            answer = None  # what a task wrote is not kept while the next one is waited for
             try:
                 if type(command) is Run:
                     ended = self._run(command)

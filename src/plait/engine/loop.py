@@ -115,7 +115,9 @@ class Loop(Running):
                 self._tell_gone(tasks)
             if self.modes:
                 self._report_checkpoint(tasks)
-            self.outcome = yield from self._steps(tasks)
+            steps = self._steps(tasks)
+            del tasks  # a super-step that is over is not kept until the end
+            self.outcome = yield from steps
         except GeneratorExit:  # nobody is left who would do a command
             raise
         except BaseException:
@@ -157,6 +159,7 @@ class Loop(Running):
                     yield from self._limit_step()
                 alone = self._alone(todo)
                 if alone is None:
+                    run = Run()  # the last one keeps the last task that ran alone
                     yield from self._execute(todo)
                 else:
                     if alone.node.own is not None:
@@ -171,6 +174,7 @@ class Loop(Running):
                             events = self._ended(alone, run.writes)
                     if events and not self._is_over(alone, events):
                         yield from self._settle(events)
+                    del events
                 if self._step_limit or self._failure or self._interrupted or self._drained:
                     outcome = yield from self._cut_short(tasks)
                     if outcome is not None:
@@ -185,9 +189,11 @@ class Loop(Running):
                 commit = self._commit_of(done, stops=stops)
                 yield commit
                 self._left = commit.release
+                del commit  # nor, here and below, while the next one runs
             elif spec.saved or self.journal or self.ahead:
                 self._put_off()
             tasks = self._following(tasks, done)
+            del done
             if self.parts:
                 yield Emit(self._take_parts())
             if stops:
