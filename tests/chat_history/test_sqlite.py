@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
 from plait.chat_history import InMemoryChatMessageHistory, SQLiteChatMessageHistory
 from plait.messages import AIMessage, HumanMessage, ToolMessage
+from plait.messages.errors import InvalidMessageError
 from plait.runnables import RunnableLambda, RunnableWithMessageHistory
 from plait.store.sqlite import SqliteStore
 
@@ -57,6 +59,28 @@ def test_one_file_holds_a_store_as_well(path):
         history.add_user_message("hi")
     with SqliteStore.from_conn_string(path) as store:
         assert store.get(("a",), "k").value == {"v": 1}
+
+
+class Said(HumanMessage):
+    """A message of a class that no reader knows."""
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        HumanMessage("now", additional_kwargs={"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+        ToolMessage("1", tool_call_id="c", artifact=object()),
+        Said("hi"),
+        "hi",
+    ],
+    ids=["datetime", "artifact", "class", "text"],
+)
+def test_what_could_not_be_read_again_is_refused_and_hides_nothing(path, odd):
+    with SQLiteChatMessageHistory("ann", path) as history:
+        history.add_messages(TALK)
+        with pytest.raises(InvalidMessageError, match="chat history"):
+            history.add_messages([HumanMessage("not kept alone"), odd])
+        assert history.messages == TALK
 
 
 async def test_async_calls(path):
