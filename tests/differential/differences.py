@@ -243,6 +243,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_runnables_bound::configs_one_after_the_other": "Configs one after the other",
     "d_runnables_bound::errors_of_a_batch_with_fallbacks": "Errors of a batch with fallbacks",
     "d_runnables_bound::sessions_of_models_of_text": "Sessions of models of text",
+    "d_runnables_bound::sessions_that_cannot_be_kept": "Sessions that cannot be kept",
     "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
     "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
     "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",

@@ -31,6 +31,8 @@ _SESSION = ConfigurableFieldSpec(
 )
 
 
+_HISTORY = "message_history"
+"""Under this key of the config's `configurable`, what runs inside finds the history."""
 _EACH_ALONE: Any = Runnable
 """Its batches invoke with each input, its transforms stream the sum of the chunks."""
 
@@ -173,11 +175,19 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
             )
         return self.get_session_history(**{key: given[key] for key in expected})
 
+    def _opened(self, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
+        """The history of a call, which its config hands on: it is made once, and may hold a
+        connection."""
+        config = self._config(config)
+        session = self._session(config)
+        configurable = {**config.get("configurable", {}), _HISTORY: session}
+        return session, {**config, "configurable": configurable}
+
     def _load(self, given: Any, config: RunnableConfig) -> list[BaseMessage]:
-        return self._with_history(given, list(self._session(config).messages))
+        return self._with_history(given, list(_history(config).messages))
 
     async def _aload(self, given: Any, config: RunnableConfig) -> list[BaseMessage]:
-        return self._with_history(given, list(await self._session(config).aget_messages()))
+        return self._with_history(given, list(await _history(config).aget_messages()))
 
     def _with_history(self, given: Any, earlier: list[BaseMessage]) -> list[BaseMessage]:
         return earlier if self.history_messages_key else [*earlier, *self._asked(given)]
@@ -192,16 +202,14 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Invoke the runnable, then keep what was asked and said."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         output = self.bound.invoke(input, config, **{**self.kwargs, **kwargs})
         session.add_messages([*self._asked(input), *self._said(output)])
         return output
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Invoke the runnable, then keep what was asked and said."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         output = await self.bound.ainvoke(input, config, **{**self.kwargs, **kwargs})
         await session.aadd_messages([*self._asked(input), *self._said(output)])
         return output
@@ -210,8 +218,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """Stream the runnable; keep what was asked and said when the stream ends."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         total: Any = None
         for chunk in self.bound.stream(input, config, **{**self.kwargs, **kwargs}):
             total = add_chunks(total, chunk)
@@ -222,8 +229,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Stream the runnable; keep what was asked and said when the stream ends."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         total: Any = None
         chunks = self.bound.astream(input, config, **{**self.kwargs, **kwargs})
         try:
@@ -263,6 +269,10 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
     ) -> AsyncIterator[Any]:
         """Invoke with each input."""
         return _EACH_ALONE.abatch_as_completed(self, inputs, config, **kwargs)
+
+
+def _history(config: RunnableConfig) -> Any:
+    return config.get("configurable", {})[_HISTORY]
 
 
 def _part(whole: Any, key: str | None, usual: str) -> Any:
