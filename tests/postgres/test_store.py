@@ -187,6 +187,15 @@ def test_vectors_of_another_length_are_a_named_error(postgres_url: str) -> None:
         store.search(("n",), query="sky")
 
 
+def test_expired_items_can_be_passed_over(postgres_url: str) -> None:
+    with PostgresStore.from_conn_string(postgres_url, ttl={"omit_expired": True}) as store:
+        for namespace, ttl in (("a", -1), ("u", -1), ("u", 1), ("v", -1)):
+            store.put((namespace,), str(ttl), {"v": 1}, ttl=ttl)
+        assert store.get(("u",), "-1") is None
+        assert [item.key for item in store.search(("u",))] == ["1"]
+        assert store.list_namespaces() == [("u",)]
+
+
 class Meanwhile(str):
     """A text that does something when a search compares with it for the nth time."""
 

@@ -235,8 +235,11 @@ def test_expired_items_can_be_passed_over() -> None:
     with SqliteStore(":memory:", ttl={"omit_expired": True}) as store:
         store.put(("u",), "past", {"v": 1}, ttl=-1)
         store.put(("u",), "later", {"v": 1}, ttl=1)
+        store.put(("a",), "past", {"v": 1}, ttl=-1)
+        store.put(("v",), "past", {"v": 1}, ttl=-1)
         assert store.get(("u",), "past") is None
         assert [item.key for item in store.search(("u",))] == ["later"]
+        assert store.list_namespaces() == [("u",)]
 
 
 def test_sweeping_takes_the_vectors_along() -> None:

@@ -62,11 +62,13 @@ CREATE EXTENSION IF NOT EXISTS vector;
 -- name: list_namespaces
 WITH RECURSIVE each (namespace) AS (
   (SELECT namespace FROM plait_items WHERE namespace >= $1::bytea AND namespace < $2::bytea
+     AND (NOT $3::boolean OR expires IS NULL OR expires > (SELECT plait_clock()))
    ORDER BY namespace LIMIT 1)
   UNION ALL
   SELECT (
     SELECT next.namespace FROM plait_items AS next
     WHERE next.namespace > each.namespace AND next.namespace < $2::bytea
+      AND (NOT $3::boolean OR next.expires IS NULL OR next.expires > (SELECT plait_clock()))
     ORDER BY next.namespace LIMIT 1
   ) FROM each WHERE each.namespace IS NOT NULL
 )

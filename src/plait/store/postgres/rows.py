@@ -78,7 +78,8 @@ class Reader:
         if isinstance(op, SearchOp):
             return (yield from self._search(op))
         if isinstance(op, ListNamespacesOp):
-            rows = yield SQL.list_namespaces, _bounds(packed(literal_prefix(op)))
+            where = (*_bounds(packed(literal_prefix(op))), self._omit)
+            rows = yield SQL.list_namespaces, where
             return listing(op, [unpacked(name) for (name,) in rows])
         return None
 
