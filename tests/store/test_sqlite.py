@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sqlite3
@@ -202,6 +203,19 @@ async def test_one_store_serves_sync_and_async_calls() -> None:
         await asyncio.gather(*(store.aput(("u",), str(i), {"v": i}) for i in range(20)))
         assert len(await store.asearch(("u",), limit=-1)) == 21
         assert len(store.search(("u",), limit=-1)) == 21
+
+
+def test_a_store_that_is_let_go_leaves_no_thread() -> None:
+    before = {*threading.enumerate()}
+    store = SqliteStore(":memory:")
+    asyncio.run(store.aput(("u",), "k", {"v": 1}))
+    (thread,) = [
+        one for one in threading.enumerate() if one.name == "plait-store" and one not in before
+    ]
+    del store
+    gc.collect()
+    thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_the_newest_item_is_found_first() -> None:
