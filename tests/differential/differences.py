@@ -215,6 +215,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_model_face::examples_of_prompts": "What is inside of what is dumped",
     "d_model_face::prompts_inside_of_messages": "What is inside of what is dumped",
     "d_model_face::what_was_given": "Fields that were given",
+    "d_models::answers_of_a_cache_that_are_changed": "Changed answers of a cache",
     "d_models::structured_output_of_a_model_that_does_not_stream": "Streams of structured output",
     "d_models::structured_output_of_arguments_that_are_cut_off": "Forms that are cut off",
     "d_models_by_name::names_in_capitals": "Names of models",
