@@ -32,6 +32,7 @@ from plait.store.sqlite import SqliteStore
 from plait.store.sqlite.aio import AsyncSqliteStore
 from plait.store.sqlite.rows import SCHEMA, SQL
 from plait.testing.stores import HOSTILE
+from plait.types import Send
 
 
 def test_a_file_outlives_its_store_and_is_opened_on_first_use(tmp_path: Path) -> None:
@@ -86,6 +87,24 @@ def test_threads_and_items_live_in_one_file(tmp_path: Path) -> None:
         graph = builder.compile(checkpointer=saver, store=store)
         assert graph.invoke({"x": "a"}, {"configurable": {"thread_id": "1"}}) == {"x": "a!"}
         assert [item.key for item in store.search(("seen",))] == ["a"]
+
+
+def test_a_saver_and_a_store_take_turns_on_a_connection_that_both_were_given(
+    tmp_path: Path,
+) -> None:
+    conn = sqlite3.connect(tmp_path / "all.db", check_same_thread=False)
+    saver, store = SqliteSaver(conn), SqliteStore(conn)
+
+    def node(number: int) -> None:
+        store.put(("seen",), str(number), {"v": number})
+
+    builder = StateGraph(dict).add_node("n", node)
+    builder.add_conditional_edges(START, lambda _: [Send("n", n) for n in range(40)], ["n"])
+    graph = builder.compile(checkpointer=saver)
+    for thread in "ab":
+        graph.invoke({"x": 1}, {"configurable": {"thread_id": thread}})
+    assert len(store.search(("seen",), limit=-1)) == 40
+    conn.close()
 
 
 def test_a_database_of_a_newer_plait_is_refused(tmp_path: Path) -> None:
