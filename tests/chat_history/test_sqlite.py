@@ -5,6 +5,8 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import HumanMessage as TheirHumanMessage
 
 from plait.chat_history import InMemoryChatMessageHistory, SQLiteChatMessageHistory
 from plait.messages import AIMessage, HumanMessage, ToolMessage
@@ -103,6 +105,18 @@ def test_a_chat_remembers_what_was_said(path, kind):
     chat = RunnableWithMessageHistory(RunnableLambda(lambda ms: AIMessage(str(len(ms)))), session)
     config = {"configurable": {"session_id": "ann"}}
     assert [chat.invoke("hi", config).content for _ in range(3)] == ["1", "3", "5"]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_messages_of_langchain_are_kept_as_well(path, kind):
+    given = InMemoryChatMessageHistory()
+    if kind == "sqlite":
+        given = SQLiteChatMessageHistory("ann", path)
+    model = FakeListChatModel(responses=["a", "b"])
+    chat = RunnableWithMessageHistory(model, lambda session_id: given)
+    config = {"configurable": {"session_id": "ann"}}
+    assert chat.invoke([TheirHumanMessage("hi")], config).content == "a"
+    assert [message.content for message in given.messages] == ["hi", "a"]
 
 
 def test_an_output_without_messages_is_refused_and_nothing_is_kept():

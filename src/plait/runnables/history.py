@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.common.closing import aclose
 from plait.errors import InvalidValueError, MissingVariablesError
 from plait.messages import AIMessage, BaseMessage, HumanMessage
+from plait.messages.foreign import is_message
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.runnables.binding import RunnableBindingBase
@@ -294,13 +295,13 @@ def _part(whole: Any, key: str | None, usual: str) -> Any:
 def _messages(value: Any, kind: Any, what: str) -> list[BaseMessage]:
     if isinstance(value, str):
         return [kind(content=value)]
-    if isinstance(value, BaseMessage):
+    if is_message(value):
         return [value]
     if isinstance(value, (list, tuple)):
         items: list[Any] = [*cast("Sequence[Any]", value)]
         if len(items) == 1 and isinstance(items[0], list):
             return _messages(items[0], kind, what)
-        if all(isinstance(item, BaseMessage) for item in items):
+        if all(map(is_message, items)):
             return items
     raise ValueError(
         f"The {what} holds no messages to keep: expected text, a message or a list of messages, "
