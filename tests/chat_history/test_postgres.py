@@ -5,6 +5,7 @@ import pytest
 from plait.chat_history import PostgresChatMessageHistory
 from plait.checkpoint.postgres import PostgresSaver
 from plait.messages import AIMessage, HumanMessage, ToolMessage
+from plait.messages.errors import InvalidMessageError
 from plait.runnables import RunnableLambda, RunnableWithMessageHistory
 
 CALL = {"name": "f", "args": {"x": 1}, "id": "c", "type": "tool_call"}
@@ -24,6 +25,15 @@ def test_texts_of_every_kind_come_back(postgres_url, text):
     with PostgresChatMessageHistory(text, postgres_url) as history:
         history.add_user_message(text)
         assert [m.content for m in history.messages] == [text]
+
+
+def test_what_could_not_be_read_again_is_refused_and_hides_nothing(postgres_url):
+    odd = ToolMessage("1", tool_call_id="c", artifact=object())
+    with PostgresChatMessageHistory("ann", postgres_url) as history:
+        history.add_messages(TALK)
+        with pytest.raises(InvalidMessageError, match="chat history"):
+            history.add_messages([HumanMessage("not kept alone"), odd])
+        assert history.messages == TALK
 
 
 def test_sessions_are_apart_and_cleared_alone(postgres_url):

@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import HumanMessage as TheirHumanMessage
 
 from plait.chat_history import InMemoryChatMessageHistory, SQLiteChatMessageHistory
 from plait.messages import AIMessage, HumanMessage, ToolMessage
+from plait.messages.errors import InvalidMessageError
 from plait.runnables import RunnableLambda, RunnableWithMessageHistory
 from plait.store.sqlite import SqliteStore
 
@@ -59,6 +63,28 @@ def test_one_file_holds_a_store_as_well(path):
         assert store.get(("a",), "k").value == {"v": 1}
 
 
+class Said(HumanMessage):
+    """A message of a class that no reader knows."""
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        HumanMessage("now", additional_kwargs={"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+        ToolMessage("1", tool_call_id="c", artifact=object()),
+        Said("hi"),
+        "hi",
+    ],
+    ids=["datetime", "artifact", "class", "text"],
+)
+def test_what_could_not_be_read_again_is_refused_and_hides_nothing(path, odd):
+    with SQLiteChatMessageHistory("ann", path) as history:
+        history.add_messages(TALK)
+        with pytest.raises(InvalidMessageError, match="chat history"):
+            history.add_messages([HumanMessage("not kept alone"), odd])
+        assert history.messages == TALK
+
+
 async def test_async_calls(path):
     with SQLiteChatMessageHistory("ann", path) as history:
         await history.aadd_messages(TALK)
@@ -79,6 +105,18 @@ def test_a_chat_remembers_what_was_said(path, kind):
     chat = RunnableWithMessageHistory(RunnableLambda(lambda ms: AIMessage(str(len(ms)))), session)
     config = {"configurable": {"session_id": "ann"}}
     assert [chat.invoke("hi", config).content for _ in range(3)] == ["1", "3", "5"]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_messages_of_langchain_are_kept_as_well(path, kind):
+    given = InMemoryChatMessageHistory()
+    if kind == "sqlite":
+        given = SQLiteChatMessageHistory("ann", path)
+    model = FakeListChatModel(responses=["a", "b"])
+    chat = RunnableWithMessageHistory(model, lambda session_id: given)
+    config = {"configurable": {"session_id": "ann"}}
+    assert chat.invoke([TheirHumanMessage("hi")], config).content == "a"
+    assert [message.content for message in given.messages] == ["hi", "a"]
 
 
 def test_an_output_without_messages_is_refused_and_nothing_is_kept():

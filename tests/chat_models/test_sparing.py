@@ -33,6 +33,22 @@ async def test_a_known_answer_asks_no_model_and_is_a_copy():
     assert len(model.calls) == 2
 
 
+def test_what_a_caller_changes_inside_of_an_answer_is_not_what_the_next_one_gets():
+    call = {"name": "pay", "args": {"sums": [1]}, "id": "1", "type": "tool_call"}
+    answer = AIMessage(
+        [{"type": "text", "text": "a"}], tool_calls=[call], response_metadata={"of": {"n": 1}}
+    )
+    expected = repr(answer)
+    model = ScriptedChatModel([answer], cache=InMemoryCache())
+    for _ in range(3):
+        said = model.invoke("hi")
+        said.id = None
+        assert repr(said) == expected
+        said.content[0]["text"] = "changed"
+        said.tool_calls[0]["args"]["sums"].append(2)
+        said.response_metadata["of"]["n"] = 2
+
+
 async def test_texts_in_a_cache_of_another_program_become_messages():
     class Shared(BaseCache):
         def lookup(self, prompt, llm_string):

@@ -268,6 +268,25 @@ def test_a_child_that_cannot_lock_a_file_says_so(
         assert line(idle).get_state(config("child")).values["items"]
 
 
+def test_a_connection_that_two_were_given_does_not_keep_a_process_from_forking(
+    tmp_path: Path,
+) -> None:
+    given = sqlite3.connect(tmp_path / "given.db", check_same_thread=False)
+    given.execute("PRAGMA journal_mode = DELETE")
+    graph, store = line(SqliteSaver(given)), SqliteStore(given)
+
+    def go_on() -> str:
+        store.put(("items",), "k", {"of": os.getpid()})
+        return " ".join(graph.invoke({"items": []}, config(1))["items"])
+
+    assert go_on() == "a b"
+    assert in_a_child(go_on) == "a b a b"
+    item = store.get(("items",), "k")
+    assert item is not None
+    assert item.value != {"of": os.getpid()}
+    assert go_on() == "a b a b a b"
+
+
 @pytest.mark.parametrize("journal", ["wal", "delete"])
 def test_locks_of_a_connection_that_was_given_are_not_taken_for_those_of_a_child(
     tmp_path: Path, journal: str

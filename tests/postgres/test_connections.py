@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -26,6 +26,8 @@ from plait.checkpoint.postgres.aio import AsyncPostgresSaver
 from plait.checkpoint.postgres.rows import SCHEMA
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
 from plait.graph import START, StateGraph
+from plait.postgres import Steps
+from plait.store.postgres import PostgresStore
 from plait.testing.processes import fork
 
 from .server import Server, name_of
@@ -332,6 +334,29 @@ def test_connection_of_the_user_commits_and_stays_open(postgres_url: str, autoco
         with PostgresSaver(postgres_url) as other:
             assert chain(other).get_state(CONFIG).values == {"items": NODES}
         assert not conn.closed
+
+
+def test_a_saver_and_a_store_take_turns_on_a_connection_that_both_were_given(
+    postgres_url: str,
+) -> None:
+    with (
+        psycopg.connect(postgres_url, autocommit=True) as conn,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        saver, store = PostgresSaver(conn), PostgresStore(conn)
+        store.setup()
+        asked: list[Future[None]] = []
+
+        def transaction() -> Steps[None]:
+            yield "SELECT 1", ()
+            asked.append(threads.submit(store.put, ("items",), "k", {"v": 1}))
+            assert not wait(asked, timeout=0.2).done, "it waits for the end of the transaction"
+            yield "SELECT 1", ()
+
+        saver._database.run(transaction, together=True)
+        asked[0].result()
+        with PostgresStore(postgres_url) as other:
+            assert other.get(("items",), "k") is not None
 
 
 def test_transaction_left_open_by_the_user_is_a_named_error(postgres_url: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from math import inf, nan
 from random import Random
 from typing import Any
 
@@ -145,6 +146,36 @@ def test_pgvector_finds_what_numpy_and_memory_find(postgres_url: str) -> None:
         assert server._pgvector is True  # pyright: ignore
 
 
+@pytest.mark.parametrize("pgvector", [True, False])
+def test_what_is_no_number_is_similar_to_nothing_and_stops_no_search(
+    postgres_url: str, pgvector: bool
+) -> None:
+    vectors = {
+        "one": [1.0, 0.0],
+        "both": [3.0, 4.0],
+        "none": [0.0, 0.0],
+        "nan": [nan, 1.0],
+        "inf": [1.0, inf],
+        "minus": [-inf, 1.0],
+        "past": [1e39, 1.0],
+    }
+    index: IndexConfig = {
+        "dims": 2,
+        "embed": lambda texts: [vectors[text] for text in texts],
+        "fields": ["text"],
+    }
+    with PostgresStore.from_conn_string(postgres_url, index=index) as store:
+        if not pgvector:
+            store._pgvector = False
+        for text in vectors:
+            store.put(("n",), text, {"text": text})
+        for query in vectors:
+            found = {item.key: item.score for item in store.search(("n",), query=query)}
+            alike = {"one": [1.0, 0.6], "both": [0.6, 1.0]}.get(query, [0.0, 0.0])
+            scores = dict.fromkeys(vectors, 0.0) | dict(zip(["one", "both"], alike, strict=True))
+            assert found == pytest.approx(scores)
+
+
 def test_vectors_of_another_length_are_a_named_error(postgres_url: str) -> None:
     with PostgresStore.from_conn_string(postgres_url, index=INDEX) as store:
         store.put(("n",), "k", {"text": "sky"})
@@ -154,6 +185,46 @@ def test_vectors_of_another_length_are_a_named_error(postgres_url: str) -> None:
         pytest.raises(InvalidStoreOpError, match="2 dimensions, stored vectors have 6"),
     ):
         store.search(("n",), query="sky")
+
+
+def test_expired_items_can_be_passed_over(postgres_url: str) -> None:
+    with PostgresStore.from_conn_string(postgres_url, ttl={"omit_expired": True}) as store:
+        for namespace, ttl in (("a", -1), ("u", -1), ("u", 1), ("v", -1)):
+            store.put((namespace,), str(ttl), {"v": 1}, ttl=ttl)
+        assert store.get(("u",), "-1") is None
+        assert [item.key for item in store.search(("u",))] == ["1"]
+        assert store.list_namespaces() == [("u",)]
+
+
+class Meanwhile(str):
+    """A text that does something when a search compares with it for the nth time."""
+
+    __slots__ = ("happens", "left")
+    __hash__ = str.__hash__
+
+    left: int
+    happens: Callable[[], None]
+
+    def __eq__(self, other: object) -> bool:
+        self.left -= 1
+        if not self.left:
+            self.happens()
+        return str(self) == other
+
+
+@pytest.mark.parametrize("comparison", [1, 400])
+def test_what_is_put_again_while_a_search_goes_on_is_found(
+    postgres_url: str, comparison: int
+) -> None:
+    with PostgresStore.from_conn_string(postgres_url) as store:
+        store.batch([PutOp(("n",), "oldest", {"kind": "wanted"})])
+        store.batch([PutOp(("n",), str(number), {"kind": "other"}) for number in range(600)])
+        store.batch([PutOp(("n",), "newest", {"kind": "wanted"})])
+        wanted = Meanwhile("wanted")
+        wanted.left = comparison
+        wanted.happens = lambda: store.put(("n",), "oldest", {"kind": "wanted"})
+        found = store.search(("n",), filter={"kind": wanted})
+        assert {item.key for item in found} == {"newest", "oldest"}
 
 
 def test_puts_of_the_same_keys_in_any_order_do_not_stand_in_each_others_way(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plait.checkpoint.serde import UnstorableValueError
 from plait.store.base import GetOp, Op, PutOp
 from plait.store.memory import InMemoryStore
 
@@ -155,3 +158,48 @@ def test_a_batch_of_gets_may_name_what_is_not_there_or_not_yet_text() -> None:
     assert store.batch([GetOp(("u",), "1"), PutOp(("u",), "1", None)])[0] is not None
     assert store.batch([]) == []
     assert store.get(("u",), "1") is None
+
+
+def ones(texts: Sequence[str]) -> list[list[float]]:
+    return [[1.0] for _ in texts]
+
+
+@pytest.mark.parametrize("index", [None, {"embed": ones}], ids=["plain", "indexed"])
+def test_a_value_that_contains_itself_is_refused_and_nothing_of_its_batch_is_kept(
+    index: Any,
+) -> None:
+    store = InMemoryStore(index=index)
+    endless: dict[str, Any] = {}
+    endless["in"] = endless
+    with pytest.raises(UnstorableValueError, match="under 'k' of \\('u',\\)"):
+        store.put(("u",), "k", endless, index=False)
+    with pytest.raises(UnstorableValueError, match="contains itself"):
+        store.batch([PutOp(("v",), "k", {"n": 1}), PutOp(("u",), "k", endless, index=False)])
+    assert store.list_namespaces() == []
+
+
+def test_who_reads_while_an_item_is_put_finds_it_as_it_was_or_as_it_is() -> None:
+    store = InMemoryStore()
+    found: list[Any] = []
+
+    def read(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_globals.get("__name__") != "plait.store.memory":
+            return None
+        sys.settrace(None)  # at each line of the put: another thread could run here
+        item = store.get(("u",), "k")
+        found.append(item and (item.key, item.namespace, item.value, item.created_at.tzinfo))
+        sys.settrace(read)
+        return read
+
+    before = sys.gettrace()
+    sys.settrace(read)
+    try:
+        store.put(("u",), "k", {"n": 1})
+    finally:
+        sys.settrace(before)
+    item = store.get(("u",), "k")
+    assert item is not None
+    assert [*dict.fromkeys(map(repr, found))] == [
+        "None",
+        repr(("k", ("u",), {"n": 1}, item.created_at.tzinfo)),
+    ]

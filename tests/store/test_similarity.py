@@ -11,6 +11,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -123,12 +124,23 @@ def test_what_is_no_number_is_similar_to_nothing_in_every_engine(
             assert {score for query in odd for _, score in ranking(store, query=query)} == {0.0}
 
 
-async def test_async_functions_embed_async_calls() -> None:
-    async def aembed(texts: Any) -> list[list[float]]:
-        await asyncio.sleep(0)
-        return embed(texts)
+async def aembed(texts: Any) -> list[list[float]]:
+    await asyncio.sleep(0)
+    return embed(texts)
 
-    with both({**INDEX, "embed": aembed}) as stores:
+
+class AsyncCallable:
+    async def __call__(self, texts: Any) -> list[list[float]]:
+        return await aembed(texts)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [aembed, partial(aembed), AsyncCallable(), AsyncCallable().__call__],
+    ids=["function", "partial", "object", "method"],
+)
+async def test_async_functions_embed_async_calls(way: Any) -> None:
+    with both({**INDEX, "embed": way}) as stores:
         for store in stores:
             await store.aput(("d",), "k", {"text": "a"})
             await store.aput(("d",), "j", {"text": "b"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sqlite3
@@ -31,6 +32,7 @@ from plait.store.sqlite import SqliteStore
 from plait.store.sqlite.aio import AsyncSqliteStore
 from plait.store.sqlite.rows import SCHEMA, SQL
 from plait.testing.stores import HOSTILE
+from plait.types import Send
 
 
 def test_a_file_outlives_its_store_and_is_opened_on_first_use(tmp_path: Path) -> None:
@@ -85,6 +87,24 @@ def test_threads_and_items_live_in_one_file(tmp_path: Path) -> None:
         graph = builder.compile(checkpointer=saver, store=store)
         assert graph.invoke({"x": "a"}, {"configurable": {"thread_id": "1"}}) == {"x": "a!"}
         assert [item.key for item in store.search(("seen",))] == ["a"]
+
+
+def test_a_saver_and_a_store_take_turns_on_a_connection_that_both_were_given(
+    tmp_path: Path,
+) -> None:
+    conn = sqlite3.connect(tmp_path / "all.db", check_same_thread=False)
+    saver, store = SqliteSaver(conn), SqliteStore(conn)
+
+    def node(number: int) -> None:
+        store.put(("seen",), str(number), {"v": number})
+
+    builder = StateGraph(dict).add_node("n", node)
+    builder.add_conditional_edges(START, lambda _: [Send("n", n) for n in range(40)], ["n"])
+    graph = builder.compile(checkpointer=saver)
+    for thread in "ab":
+        graph.invoke({"x": 1}, {"configurable": {"thread_id": thread}})
+    assert len(store.search(("seen",), limit=-1)) == 40
+    conn.close()
 
 
 def test_a_database_of_a_newer_plait_is_refused(tmp_path: Path) -> None:
@@ -204,6 +224,19 @@ async def test_one_store_serves_sync_and_async_calls() -> None:
         assert len(store.search(("u",), limit=-1)) == 21
 
 
+def test_a_store_that_is_let_go_leaves_no_thread() -> None:
+    before = {*threading.enumerate()}
+    store = SqliteStore(":memory:")
+    asyncio.run(store.aput(("u",), "k", {"v": 1}))
+    (thread,) = [
+        one for one in threading.enumerate() if one.name == "plait-store" and one not in before
+    ]
+    del store
+    gc.collect()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
 def test_the_newest_item_is_found_first() -> None:
     with SqliteStore(":memory:") as store:
         for key in "abc":
@@ -235,8 +268,11 @@ def test_expired_items_can_be_passed_over() -> None:
     with SqliteStore(":memory:", ttl={"omit_expired": True}) as store:
         store.put(("u",), "past", {"v": 1}, ttl=-1)
         store.put(("u",), "later", {"v": 1}, ttl=1)
+        store.put(("a",), "past", {"v": 1}, ttl=-1)
+        store.put(("v",), "past", {"v": 1}, ttl=-1)
         assert store.get(("u",), "past") is None
         assert [item.key for item in store.search(("u",))] == ["later"]
+        assert store.list_namespaces() == [("u",)]
 
 
 def test_sweeping_takes_the_vectors_along() -> None:

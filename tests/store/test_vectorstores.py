@@ -112,6 +112,26 @@ def test_marginal_relevance_follows_its_definition() -> None:
         assert worth(pick) == pytest.approx(max(worth(n) for n in range(12) if n not in before))
 
 
+def test_what_is_deleted_while_a_search_goes_on_does_not_stop_it() -> None:
+    def clearing(store: InMemoryVectorStore) -> Any:
+        def may_be_found(document: Document) -> bool:
+            store.delete([str(n) for n in range(50) if n != 7])
+            return True
+
+        return may_be_found
+
+    store = filled()
+    assert "7" in [one.id for one in store.similarity_search("7", k=50, filter=clearing(store))]
+    assert [one.id for one in store.similarity_search("7", k=50)] == ["7"]
+    store = filled()
+    found = store.max_marginal_relevance_search("7", k=50, fetch_k=50, filter=clearing(store))
+    assert "7" in [one.id for one in found]
+    store = filled()
+    for n in range(49):
+        del store.store[str(n)]
+    assert [one.id for one in store.similarity_search("7", k=50)] == ["49"]
+
+
 def test_thresholds_are_similarities() -> None:
     kind = "similarity_score_threshold"
     retriever = filled().as_retriever(search_type=kind, search_kwargs={"score_threshold": 0.99})

@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from plait.chat_history.base import BaseChatMessageHistory
+from plait.chat_history.written import written
 from plait.common.closing import ClosedAtEnd
-from plait.load import dumps, loads
+from plait.load import loads
 from plait.messages import BaseMessage
 from plait.sqlite import Database, Schema, Statements, fetch
 
@@ -52,8 +53,12 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory, ClosedAtEnd):
         return [loads(row[0]) for row in rows]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages: all or, if that fails, none."""
-        rows = [(self.session_id, dumps(message)) for message in messages]
+        """Add messages: all or, if that fails, none.
+
+        Raises:
+            InvalidMessageError: One of them could not be read again.
+        """
+        rows = [(self.session_id, written(message)) for message in messages]
         self._database.transact(lambda conn: conn.executemany(_SQL.add_message, rows))
 
     def clear(self) -> None:

@@ -10,6 +10,7 @@ from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.errors import ConfigError
 from plait.globals import get_llm_cache
 from plait.messages import AIMessage
+from plait.tools.shown import copied
 
 if TYPE_CHECKING:
     from plait.caches import BaseCache
@@ -56,17 +57,29 @@ def known_chat(found: Sequence[Any]) -> ChatResult:
 
 def to_keep(result: ChatResult) -> list[ChatGeneration]:
     """An answer as a cache keeps it: copies, as callers may change what they were given."""
-    return [ChatGeneration(g.message.model_copy(), g.generation_info) for g in result.generations]
+    return [ChatGeneration(_copy(g.message), copied(g.generation_info)) for g in result.generations]
 
 
 def _known(generation: Any) -> ChatGeneration:
-    message = getattr(generation, "message", None)
-    if message is None:
-        message = AIMessage(generation.text)
-    elif getattr(message, "usage_metadata", None):
-        message = message.model_copy(
-            update={"usage_metadata": {**message.usage_metadata, "total_cost": 0}}
-        )
-    else:
-        message = message.model_copy()
-    return ChatGeneration(message, generation.generation_info)
+    kept = getattr(generation, "message", None)
+    message: Any = AIMessage(generation.text) if kept is None else _copy(kept)
+    if usage := getattr(message, "usage_metadata", None):
+        message.usage_metadata = {**usage, "total_cost": 0}
+    return ChatGeneration(message, copied(generation.generation_info))
+
+
+_HELD = (
+    "content",
+    "additional_kwargs",
+    "response_metadata",
+    "tool_calls",
+    "invalid_tool_calls",
+    "usage_metadata",
+)
+"""The fields of a message that hold lists and dicts."""
+
+
+def _copy(message: Any) -> Any:
+    """A message whose lists and dicts are its own, all the way down."""
+    held = {name: copied(value) for name in _HELD if (value := getattr(message, name, None))}
+    return message.model_copy(update=held)

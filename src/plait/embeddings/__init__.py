@@ -71,7 +71,7 @@ class EmbeddingsLambda(Embeddings):
 
     def __init__(self, func: EmbeddingsFunc | AEmbeddingsFunc) -> None:
         call = func if is_routine(func) else getattr(type(func), "__call__", func)  # noqa: B004
-        self._is_async = inspect.iscoroutinefunction(call)
+        self._is_async = any(map(inspect.iscoroutinefunction, (func, call)))  # func: of a partial
         self._func: Any = func
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar, cast
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 import psycopg
 from psycopg import AsyncConnection, Connection
@@ -273,10 +273,11 @@ def _nothing() -> Steps[None]:
 
 
 def _as_pool(target: Any) -> Any:
+    """What hands out connections; one that was given to several goes from hand to hand."""
     if isinstance(target, Connection):
-        return Single(cast("Connection[Any]", target))
+        return _singles.setdefault(target, Single(cast("Connection[Any]", target)))
     if isinstance(target, AsyncConnection):
-        return AsyncSingle(cast("AsyncConnection[Any]", target))
+        return _singles.setdefault(target, AsyncSingle(cast("AsyncConnection[Any]", target)))
     return target
 
 
@@ -287,6 +288,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
+_singles: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 _all: WeakSet[Database] = WeakSet()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.common.closing import aclose
 from plait.errors import InvalidValueError, MissingVariablesError
 from plait.messages import AIMessage, BaseMessage, HumanMessage
+from plait.messages.foreign import is_message
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.runnables.binding import RunnableBindingBase
@@ -31,6 +32,8 @@ _SESSION = ConfigurableFieldSpec(
 )
 
 
+_HISTORY = "message_history"
+"""Under this key of the config's `configurable`, what runs inside finds the history."""
 _EACH_ALONE: Any = Runnable
 """Its batches invoke with each input, its transforms stream the sum of the chunks."""
 
@@ -173,11 +176,19 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
             )
         return self.get_session_history(**{key: given[key] for key in expected})
 
+    def _opened(self, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
+        """The history of a call, which its config hands on: it is made once, and may hold a
+        connection."""
+        config = self._config(config)
+        session = self._session(config)
+        configurable = {**config.get("configurable", {}), _HISTORY: session}
+        return session, {**config, "configurable": configurable}
+
     def _load(self, given: Any, config: RunnableConfig) -> list[BaseMessage]:
-        return self._with_history(given, list(self._session(config).messages))
+        return self._with_history(given, list(_history(config).messages))
 
     async def _aload(self, given: Any, config: RunnableConfig) -> list[BaseMessage]:
-        return self._with_history(given, list(await self._session(config).aget_messages()))
+        return self._with_history(given, list(await _history(config).aget_messages()))
 
     def _with_history(self, given: Any, earlier: list[BaseMessage]) -> list[BaseMessage]:
         return earlier if self.history_messages_key else [*earlier, *self._asked(given)]
@@ -192,16 +203,14 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Invoke the runnable, then keep what was asked and said."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         output = self.bound.invoke(input, config, **{**self.kwargs, **kwargs})
         session.add_messages([*self._asked(input), *self._said(output)])
         return output
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Invoke the runnable, then keep what was asked and said."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         output = await self.bound.ainvoke(input, config, **{**self.kwargs, **kwargs})
         await session.aadd_messages([*self._asked(input), *self._said(output)])
         return output
@@ -210,8 +219,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """Stream the runnable; keep what was asked and said when the stream ends."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         total: Any = None
         for chunk in self.bound.stream(input, config, **{**self.kwargs, **kwargs}):
             total = add_chunks(total, chunk)
@@ -222,8 +230,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Stream the runnable; keep what was asked and said when the stream ends."""
-        config = self._config(config)
-        session = self._session(config)
+        session, config = self._opened(config)
         total: Any = None
         chunks = self.bound.astream(input, config, **{**self.kwargs, **kwargs})
         try:
@@ -265,6 +272,10 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         return _EACH_ALONE.abatch_as_completed(self, inputs, config, **kwargs)
 
 
+def _history(config: RunnableConfig) -> Any:
+    return config.get("configurable", {})[_HISTORY]
+
+
 def _part(whole: Any, key: str | None, usual: str) -> Any:
     """What holds the messages: `whole`, or a value of it if it is a dict."""
     if not isinstance(whole, dict):
@@ -284,13 +295,13 @@ def _part(whole: Any, key: str | None, usual: str) -> Any:
 def _messages(value: Any, kind: Any, what: str) -> list[BaseMessage]:
     if isinstance(value, str):
         return [kind(content=value)]
-    if isinstance(value, BaseMessage):
+    if is_message(value):
         return [value]
     if isinstance(value, (list, tuple)):
         items: list[Any] = [*cast("Sequence[Any]", value)]
         if len(items) == 1 and isinstance(items[0], list):
             return _messages(items[0], kind, what)
-        if all(isinstance(item, BaseMessage) for item in items):
+        if all(map(is_message, items)):
             return items
     raise ValueError(
         f"The {what} holds no messages to keep: expected text, a message or a list of messages, "

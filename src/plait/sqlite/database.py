@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite.failures import concerns_file, explain, has_writer, may_only_read
@@ -29,6 +29,25 @@ _lockless: set[object] = set()
 """Files (device, inode) that this process cannot lock: SQLite keeps the locks of a process in its
 memory, which the fork copied while the parent had some. It would take them for this process's own,
 and ask the system for none; whoever else uses the file would not know of this process."""
+
+
+class _Turn:
+    """The lock of a connection. One that was given may serve a saver, a store and a history: they
+    take turns."""
+
+    def __init__(self, conn: sqlite3.Connection | None) -> None:
+        self.conn = conn  # who is known by its id must not go first
+        self.lock = Lock()
+        self.rests = False
+        """Whether a fork happens, and nobody is in a transaction."""
+
+
+def _turn_of(given: sqlite3.Connection | None) -> _Turn:
+    return _Turn(None) if given is None else _turns.setdefault(id(given), _Turn(given))
+
+
+_turns: WeakValueDictionary[int, _Turn] = WeakValueDictionary()
+"""Those of connections that were given, by their ids."""
 
 
 class Database:
@@ -75,9 +94,7 @@ class Database:
         self._lasting = lasting
         self._conn: sqlite3.Connection | None = None
         self._closed = False
-        self._lock = Lock()
-        self._rests = False
-        """Whether a fork happens, and nobody is in a transaction."""
+        self._take_turns(target if isinstance(target, sqlite3.Connection) else None)
         _all.add(self)
 
     def __reduce__(self) -> Any:
@@ -184,26 +201,33 @@ class Database:
         to ever end what they stand for, and without those that protect it from other processes.
         Returns whether `wake` must be called after the fork.
         """
-        self._rests = self._lock.acquire(timeout=_PATIENCE)
-        if self._rests and self._given is None and self.shared:
+        turn = self._turn
+        turn.rests = turn.rests or turn.lock.acquire(timeout=_PATIENCE)
+        if turn.rests and self._given is None and self.shared:
             self._let_go()
-        return self._rests
+        return turn.rests
 
     def wake(self) -> None:
         """In the parent, after a fork."""
-        self._rests = False
-        self._lock.release()
+        turn = self._turn
+        if turn.rests:  # else another one with the same connection was woken
+            turn.rests = False
+            turn.lock.release()
 
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here, and a connection to a file is
         the parent's. (Memory was copied by the fork, connection and all.)"""
-        used = not self._rests and (self._lock.locked() or self._conn is not None)
-        self._lock = Lock()
+        used = not self._turn.rests and (self._lock.locked() or self._conn is not None)
+        self._take_turns(self._turn.conn)
         if self.shared:
             if used or self._given_holds_locks():
                 _lockless.add(_id_of(self.path))
             _inherited.extend((self._conn, self._given))
             self._conn = self._given = self._log = None
+
+    def _take_turns(self, given: sqlite3.Connection | None) -> None:
+        self._turn = _turn_of(given)
+        self._lock = self._turn.lock
 
     def _given_holds_locks(self) -> bool:
         """Whether a connection that was given has locks between two calls of ours."""
@@ -363,6 +387,7 @@ def _after_in_parent() -> None:
 
 def _after_fork() -> None:
     _resting.clear()
+    _turns.clear()
     for database in _all:
         database.free()
 

@@ -17,7 +17,8 @@ _Job: TypeAlias = Callable[[], None]
 
 
 class Worker:
-    """Started by its first call, ended by `close`; a forked child starts its own."""
+    """Started by its first call, ended by `close`, or when nobody holds it any more; a forked child
+    starts its own."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -43,6 +44,9 @@ class Worker:
         jobs, self._jobs = self._jobs, None
         if jobs is not None and self._pid == os.getpid():
             jobs.put(None)
+
+    def __del__(self) -> None:
+        self.close()
 
     def _start(self) -> SimpleQueue[_Job | None]:
         jobs: SimpleQueue[_Job | None] = SimpleQueue()

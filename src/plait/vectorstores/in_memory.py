@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from plait.common.ids import new_id
 from plait.documents import Document
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from plait.embeddings import Embeddings
 
 Filter = Callable[[Document], bool]
+_Packed: TypeAlias = tuple[dict[str, Any], bytes]
+"""What is known of a document, and its vector as searches take it."""
 
 
 class InMemoryVectorStore(VectorStore):
@@ -44,7 +46,7 @@ class InMemoryVectorStore(VectorStore):
         self.embedding = ensure_embeddings(embedding)
         self.store: dict[str, dict[str, Any]] = {}
         """What is known of each document, by its id: `id`, `vector`, `text` and `metadata`."""
-        self._packed: dict[str, bytes] = {}
+        self._packed: dict[str, _Packed] = {}
 
     @property
     def embeddings(self) -> Embeddings:
@@ -100,8 +102,8 @@ class InMemoryVectorStore(VectorStore):
     def _put(
         self, id: str, text: str, vector: Sequence[float], metadata: Mapping[str, Any]
     ) -> None:
-        self._packed[id] = pack(vector)
-        self.store[id] = {"id": id, "vector": vector, "text": text, "metadata": dict(metadata)}
+        known = {"id": id, "vector": vector, "text": text, "metadata": dict(metadata)}
+        self.store[id], self._packed[id] = known, (known, pack(vector))
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
         """Delete documents by their ids; unknown ids are no error."""
@@ -116,15 +118,12 @@ class InMemoryVectorStore(VectorStore):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents under these ids; those that are not there are left out."""
-        return [self._document(id) for id in ids if id in self.store]
+        found = map(self.store.get, ids)
+        return [_document(known) for known in found if known is not None]
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The async twin of `get_by_ids`; memory needs no thread."""
         return self.get_by_ids(ids)
-
-    def _document(self, id: str) -> Document:
-        known = self.store[id]
-        return Document(known["text"], id=id, metadata=dict(known["metadata"]))
 
     # --- searching -------------------------------------------------------------------------------
 
@@ -138,12 +137,15 @@ class InMemoryVectorStore(VectorStore):
         """
         _refuse("similarity_search_with_score_by_vector", kwargs)
         found = self._nearest(pack(embedding), k, filter)
-        return [(self._document(id), score) for id, score in found]
+        return [(_document(known), score) for (known, _), score in found]
 
     def _nearest(
         self, query: bytes, k: int | None, filter: Filter | None
-    ) -> list[tuple[str, float]]:
-        k = len(self._packed) if k is None else k  # as a slice up to None: all
+    ) -> list[tuple[_Packed, float]]:
+        """The `k` nearest, and their scores. What is deleted or replaced meanwhile, on another
+        thread or by the filter, may be found as it was."""
+        kept = self._packed.copy()
+        k = len(kept) if k is None else k  # as a slice up to None: all
         if k < 0:
             raise InvalidStoreOpError(f"k={k}: how many documents to find is 0 or more.")
         if filter is not None and not callable(filter):
@@ -152,11 +154,11 @@ class InMemoryVectorStore(VectorStore):
             )
         owned = [
             (id, vector)
-            for id, vector in self._packed.copy().items()
-            if filter is None or filter(self._document(id))
+            for id, (known, vector) in kept.items()
+            if id in self.store and (filter is None or filter(_document(known)))
         ]
-        scores = best_scores(query, owned)
-        return nlargest(k, scores.items(), key=lambda pair: pair[1])
+        best = nlargest(k, best_scores(query, owned).items(), key=lambda pair: pair[1])
+        return [(kept[id], score) for id, score in best]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
@@ -210,9 +212,9 @@ class InMemoryVectorStore(VectorStore):
         """`max_marginal_relevance_search` with a vector instead of a text."""
         _refuse("max_marginal_relevance_search_by_vector", kwargs)
         query = pack(embedding)
-        near = [id for id, _ in self._nearest(query, fetch_k, filter)]
-        picked = most_relevant(query, [self._packed[id] for id in near], lambda_mult, k)
-        return [self._document(near[place]) for place in picked]
+        near = self._nearest(query, fetch_k, filter)
+        picked = most_relevant(query, [vector for (_, vector), _ in near], lambda_mult, k)
+        return [_document(near[place][0][0]) for place in picked]
 
     async def amax_marginal_relevance_search_by_vector(
         self,
@@ -312,6 +314,10 @@ class InMemoryVectorStore(VectorStore):
                 f"{path} is no dump of an InMemoryVectorStore: {type(error).__name__}: {error}"
             ) from error
         return made
+
+
+def _document(known: Mapping[str, Any]) -> Document:
+    return Document(known["text"], id=known["id"], metadata=dict(known["metadata"]))
 
 
 def _read(record: Mapping[str, Any]) -> tuple[str, list[float], dict[str, Any]]:

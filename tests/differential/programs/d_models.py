@@ -138,6 +138,15 @@ def case_cache(env):
     )
 
 
+def case_answers_of_a_cache_that_are_changed(env):
+    from langchain_core.caches import InMemoryCache
+
+    model = Counting(cache=InMemoryCache())
+    first = model.invoke("a").content
+    model.invoke("a").content = "changed by its caller"
+    return model.invoke("a").content == first
+
+
 async def case_cache_async(env):
     from langchain_core.caches import InMemoryCache
 

@@ -571,6 +571,39 @@ def case_sessions_of_models_of_text(env):
     return contents(held.messages)
 
 
+async def case_a_call_has_one_history(env):
+    asked, seen = [], []
+
+    def session(session_id):
+        asked.append(session_id)
+        return InMemoryChatMessageHistory()
+
+    def answers(messages, config):
+        seen.append(config["configurable"]["message_history"])
+        return AIMessage(f"{len(messages)} came")
+
+    chat = RunnableWithMessageHistory(RunnableLambda(answers), session)
+    config = {"configurable": {"session_id": "1"}}
+    chat.invoke("hi", config)
+    await chat.ainvoke("hi", config)
+    list(chat.stream("hi", config))
+    [_ async for _ in chat.astream("hi", config)]
+    chat.batch(["hi"], config)
+    return [asked, [contents(history.messages) for history in seen]]
+
+
+def case_sessions_that_cannot_be_kept(env):
+    class Full(InMemoryChatMessageHistory):
+        def add_messages(self, messages):
+            raise OSError("the disk is full")
+
+    chat = RunnableWithMessageHistory(RunnableLambda(talk), lambda session_id: Full())
+    try:
+        return chat.invoke("hi", {"configurable": {"session_id": "1"}}).content
+    except OSError as error:
+        return str(error)
+
+
 def _is_refused(make):
     try:
         make()

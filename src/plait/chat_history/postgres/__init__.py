@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plait.chat_history.base import BaseChatMessageHistory
+from plait.chat_history.written import written
 from plait.common.closing import ClosedAtEnd
 from plait.common.ids import new_id
 from plait.common.sql import Statements
-from plait.load import dumps, loads
+from plait.load import loads
 from plait.messages import BaseMessage
 from plait.postgres import Database, Schema, Steps, Target, from_text, text_array, to_text
 
@@ -57,7 +58,11 @@ class PostgresChatMessageHistory(BaseChatMessageHistory, ClosedAtEnd):
         return await self._database.arun(self._read)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages: all or, if that fails, none."""
+        """Add messages: all or, if that fails, none.
+
+        Raises:
+            InvalidMessageError: One of them could not be read again.
+        """
         added = _Batch(self.session_id, messages)
         self._database.run(added.steps)
 
@@ -86,7 +91,7 @@ class _Batch:
     """Messages that are added together, once, however often that is tried."""
 
     def __init__(self, session_id: str, messages: Sequence[BaseMessage]) -> None:
-        texts = text_array([to_text(dumps(message)) for message in messages])
+        texts = text_array([to_text(written(message)) for message in messages])
         self._values = (to_text(session_id), new_id(), texts)
 
     def steps(self) -> Steps[None]:

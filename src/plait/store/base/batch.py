@@ -18,7 +18,8 @@ class AsyncBatchedBaseStore(BaseStore):
     """Derive from it and define `abatch`; `aget`, `aput`, ... of one moment become one call of it.
 
     Equal reads are done once, and of the puts of a key the last. One batch follows the other. It
-    belongs to the event loop that uses it first; sync methods work on other threads only.
+    belongs to the event loop that uses it first, as long as that runs: what is asked for on others
+    is done there. Sync methods work on other threads only.
     """
 
     __slots__ = ("_asked", "_draining", "_loop")
@@ -65,7 +66,12 @@ class AsyncBatchedBaseStore(BaseStore):
 
     async def _ado(self, op: Op) -> Result:
         loop = asyncio.get_running_loop()
-        if self._loop is None or self._loop.is_closed():
+        home = self._loop
+        if home is not loop:
+            if home is not None and home.is_running():  # on another thread
+                return await asyncio.wrap_future(
+                    asyncio.run_coroutine_threadsafe(self._ado(op), home)
+                )
             self._loop, self._asked, self._draining = loop, [], None
         done: asyncio.Future[Any] = loop.create_future()
         self._asked.append((op, done))
@@ -74,13 +80,17 @@ class AsyncBatchedBaseStore(BaseStore):
         return await done
 
     async def _drain(self) -> None:
-        """Serve what is asked for, a batch at a time, until nothing is."""
+        """Serve what is asked for, a batch at a time, until nothing is, or another loop does."""
+        loop = self._loop
         try:
-            while asked := [(op, done) for op, done in self._asked if not done.cancelled()]:
+            while self._loop is loop and (
+                asked := [(op, done) for op, done in self._asked if not done.cancelled()]
+            ):
                 self._asked = []
                 await self._serve(asked)
         finally:
-            self._draining = None
+            if self._loop is loop:
+                self._draining = None
 
     async def _serve(self, asked: list[_Asked]) -> None:
         slots = [_slot(op) for op, _ in asked]

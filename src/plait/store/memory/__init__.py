@@ -131,8 +131,9 @@ class InMemoryStore(BaseStore):
             value = value_of(op)
             if self._index is not None and value:
                 vectors = self._index.vectors(self._index.texts(value, op.index))
+            row = _row_for(op.namespace, op.key, value, vectors)
             with self._lock:
-                self._write(op.namespace, op.key, value, vectors, datetime.now(UTC))
+                self._write(op.namespace, op.key, row, datetime.now(UTC))
             return None
         return super()._do(op)
 
@@ -155,27 +156,29 @@ class InMemoryStore(BaseStore):
 
     def _puts(self, ops: list[Op]) -> list[Result] | None:
         """Do a batch of puts with nothing to embed; None for every other batch."""
-        if self._index is not None:
+        if self._index is not None or {*map(type, ops)} != {PutOp}:
             return None
-        values: dict[Place, dict[str, Any] | None] = {}
-        for op in ops:
-            if not isinstance(op, PutOp):
-                return None
-            values[checked(op.namespace), checked_key(op.key)] = value_of(op)
+        rows: dict[Place, _Row | None] = {}
+        for op in cast("list[PutOp]", ops):
+            place = checked(op.namespace), checked_key(op.key)
+            rows[place] = _row_for(*place, value_of(op), ())
         now = datetime.now(UTC)
         with self._lock:
-            for (namespace, key), value in values.items():
-                self._write(namespace, key, value, (), now)
+            for (namespace, key), row in rows.items():
+                self._write(namespace, key, row, now)
         nothing: list[Result] = [None]
         return nothing * len(ops)
 
     def _do_all(self, batch: Batch) -> list[Result]:
+        rows = {
+            place: _row_for(*place, put.value, put.vectors) for place, put in batch.puts.items()
+        }
         with self._lock:
             results = [self._read(op, batch) for op in batch.ops]
-            if batch.puts:
+            if rows:
                 now = datetime.now(UTC)
-                for (namespace, key), put in batch.puts.items():
-                    self._write(namespace, key, put.value, put.vectors, now)
+                for (namespace, key), row in rows.items():
+                    self._write(namespace, key, row, now)
         return results
 
     def _get(self, namespace: Namespace, key: str) -> Item | None:
@@ -215,28 +218,20 @@ class InMemoryStore(BaseStore):
         near = self._below.get(prefix[:_DEPTH], _NOWHERE)
         return [rows for namespace, rows in near.items() if namespace[:depth] == prefix]
 
-    def _write(
-        self,
-        namespace: Namespace,
-        key: str,
-        value: dict[str, Any] | None,
-        vectors: Sequence[bytes],
-        now: datetime,
-    ) -> None:
+    def _write(self, namespace: Namespace, key: str, row: _Row | None, now: datetime) -> None:
+        """Keep a row, or none, under a key. Reads of one item do not wait for the lock: a row is
+        whole before it can be found."""
         rows = self._items.get(namespace)
-        if value is None:
+        if row is None:
             if rows is not None and rows.pop(key, None) is not None and not rows:
                 self._close(namespace)
             return
         if rows is None:
             rows = self._open(namespace)
         old = rows.get(key)
-        row = rows[key] = _Row(value)
-        row.namespace = namespace
-        row.key = key
-        row.vectors = vectors
         row.created_at = now if old is None else old.created_at
         row.updated_at = now
+        rows[key] = row
 
     def _open(self, namespace: Namespace) -> dict[str, _Row]:
         """Begin a namespace that holds nothing."""
@@ -298,6 +293,32 @@ class _Row:
         item.created_at = self.created_at
         item.updated_at = self.updated_at
         return item
+
+
+def _row_for(
+    namespace: Namespace, key: str, value: dict[str, Any] | None, vectors: Sequence[bytes]
+) -> _Row | None:
+    """What is to be kept of an item, but for its times; None: nothing, it is deleted.
+
+    Raises:
+        UnstorableValueError: The value contains itself, or is nested too deeply.
+    """
+    if value is None:
+        return None
+    try:
+        row = _Row(value)
+    except RecursionError:
+        from plait.checkpoint.serde import UnstorableValueError  # its codec is heavy
+
+        raise UnstorableValueError(
+            f"The value to be put under {key!r} of {namespace!r} cannot be kept: it contains "
+            "itself, or its lists and dicts are nested too deeply. Flatten it, or keep references "
+            "such as ids instead."
+        ) from None
+    row.namespace = namespace
+    row.key = key
+    row.vectors = vectors
+    return row
 
 
 _Items: TypeAlias = dict[Namespace, dict[str, _Row]]

@@ -12,12 +12,19 @@ WHERE namespace >= $1::bytea AND namespace < $2::bytea
   AND (NOT $3::boolean OR expires IS NULL OR expires > (SELECT plait_clock()))
 ORDER BY updated DESC, id DESC LIMIT $4::bigint OFFSET $5::bigint;
 
--- name: search_below
-SELECT id, namespace, key, value, created, updated, ttl, NULL::float8 FROM plait_items
+-- What has more than a page to be looked through is read by its ids, which are found in one moment:
+-- what is put again meanwhile moves to the front, and would be passed over.
+
+-- name: search_ids
+SELECT id FROM plait_items
 WHERE namespace >= $1::bytea AND namespace < $2::bytea
   AND (NOT $3::boolean OR expires IS NULL OR expires > (SELECT plait_clock()))
-  AND (updated, id) < ($4::float8, $5::bigint)
-ORDER BY updated DESC, id DESC LIMIT $6::bigint;
+ORDER BY updated DESC, id DESC;
+
+-- name: search_page
+SELECT id, namespace, key, value, created, updated, ttl, NULL::float8
+FROM unnest($1::bigint[]) WITH ORDINALITY AS page (item, place) JOIN plait_items ON id = item
+ORDER BY place;
 
 -- name: search_vectors
 SELECT item, vector FROM plait_item_vectors JOIN plait_items ON id = item
@@ -55,11 +62,13 @@ CREATE EXTENSION IF NOT EXISTS vector;
 -- name: list_namespaces
 WITH RECURSIVE each (namespace) AS (
   (SELECT namespace FROM plait_items WHERE namespace >= $1::bytea AND namespace < $2::bytea
+     AND (NOT $3::boolean OR expires IS NULL OR expires > (SELECT plait_clock()))
    ORDER BY namespace LIMIT 1)
   UNION ALL
   SELECT (
     SELECT next.namespace FROM plait_items AS next
     WHERE next.namespace > each.namespace AND next.namespace < $2::bytea
+      AND (NOT $3::boolean OR next.expires IS NULL OR next.expires > (SELECT plait_clock()))
     ORDER BY next.namespace LIMIT 1
   ) FROM each WHERE each.namespace IS NOT NULL
 )

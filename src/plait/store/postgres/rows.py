@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite
 from typing import Any, TypeAlias
 
 from plait.checkpoint.serde import Codec, peek, place, seal, unseal
@@ -78,7 +78,8 @@ class Reader:
         if isinstance(op, SearchOp):
             return (yield from self._search(op))
         if isinstance(op, ListNamespacesOp):
-            rows = yield SQL.list_namespaces, _bounds(packed(literal_prefix(op)))
+            where = (*_bounds(packed(literal_prefix(op))), self._omit)
+            rows = yield SQL.list_namespaces, where
             return listing(op, [unpacked(name) for (name,) in rows])
         return None
 
@@ -121,15 +122,19 @@ class Reader:
 
     def _passing(self, op: SearchOp, judge: Judge) -> Steps[list[_Row]]:
         """As many rows that meet a filter as the page of a search needs, in order."""
-        found: list[_Row] = []
         needed = op.offset + op.limit if op.limit >= 0 else inf
-        below: tuple[float, int] = (inf, 0)
-        while len(found) < needed:
-            rows = yield SQL.search_below, (*self._where(op), *below, _PAGE)
+        rows = yield SQL.search, (*self._where(op), _PAGE, 0)
+        found: list[_Row] = [row for row in rows if self._meets(row, judge)]
+        if len(rows) < _PAGE or len(found) >= needed:
+            return found
+        ids = yield SQL.search_ids, self._where(op)
+        found = []
+        for first in range(0, len(ids), _PAGE):
+            page = int_array([item for (item,) in ids[first : first + _PAGE]])
+            rows = yield SQL.search_page, (page,)
             found += [row for row in rows if self._meets(row, judge)]
-            if len(rows) < _PAGE:
+            if len(found) >= needed:
                 break
-            below = (rows[-1][5], rows[-1][0])
         return found
 
     def _scored(
@@ -138,8 +143,8 @@ class Reader:
         """The rows of a search by similarity, in order."""
         where = self._where(op)
         if self._pgvector:
-            wanted = unpack(query).tolist()
-            rows = yield SQL.search_by_extension, (*where, limit, offset, wanted, self._distance)
+            page = (limit, offset, _finite(query), self._distance)
+            rows = yield SQL.search_by_extension, (*where, *page)
             if not rows or rows[0][7] != inf:
                 return rows  # else there are vectors of several lengths: best_scores says so
         vectors = yield SQL.search_vectors, where
@@ -186,7 +191,7 @@ def writer(batch: Batch, codec: Codec) -> Callable[[], Steps[None]]:
             raise
         values.append(None if dumped is None else seal(ITEM, _place(name, key), dumped))
         owners += [number] * len(put.vectors)
-        vectors += ["{" + ",".join(map(repr, unpack(vector))) + "}" for vector in put.vectors]
+        vectors += ["{" + ",".join(map(repr, _finite(vector))) + "}" for vector in put.vectors]
 
     def steps() -> Steps[None]:
         yield (
@@ -223,6 +228,13 @@ def has_pgvector() -> Steps[tuple[bool, bool]]:
 def make_pgvector() -> Steps[None]:
     """Add pgvector to the database."""
     yield SQL.make_extension, ()
+
+
+def _finite(vector: bytes) -> list[float]:
+    """A vector as pgvector takes it, which refuses numbers that are not finite: as zeros, which are
+    similar to nothing, too."""
+    numbers = unpack(vector).tolist()
+    return numbers if isfinite(sum(numbers)) else [0.0] * len(numbers)
 
 
 def _bounds(low: bytes) -> tuple[bytes, bytes]:

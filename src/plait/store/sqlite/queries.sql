@@ -57,15 +57,17 @@ SELECT vec_version();
 
 -- name: list_namespaces
 WITH RECURSIVE each (namespace) AS (
-  SELECT MIN(namespace) FROM items WHERE namespace >= ?1 AND namespace < ?2
+  SELECT MIN(namespace) FROM items
+  WHERE namespace >= ?1 AND namespace < ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3)
   UNION ALL
   SELECT (
     SELECT items.namespace FROM items
     WHERE items.namespace > each.namespace AND items.namespace < ?2
+      AND (?3 IS NULL OR expires IS NULL OR expires > ?3)
     ORDER BY items.namespace LIMIT 1
   ) FROM each WHERE each.namespace IS NOT NULL
 )
-SELECT namespace FROM each WHERE namespace IS NOT NULL LIMIT ?3;
+SELECT namespace FROM each WHERE namespace IS NOT NULL LIMIT ?4;
 
 -- name: put
 INSERT INTO items (namespace, key, value, created, updated, ttl, expires)

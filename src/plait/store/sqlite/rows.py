@@ -84,8 +84,8 @@ class Reader:
             if isinstance(op, SearchOp):
                 results[number] = self._search(op)
             elif isinstance(op, ListNamespacesOp):
-                low, high = _bounds(literal_prefix(op))
-                rows = fetch(self._conn, SQL.list_namespaces, low, high, enough(op))
+                where = (*_bounds(literal_prefix(op)), self._now)
+                rows = fetch(self._conn, SQL.list_namespaces, *where, enough(op))
                 results[number] = listing(op, [unpacked(name) for (name,) in rows])
         return results
 
