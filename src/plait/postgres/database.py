@@ -29,6 +29,7 @@ from plait.postgres.failures import (
     rolled_back,
     transaction_open,
 )
+from plait.postgres.home import wait_at
 from plait.postgres.origin import Origin
 from plait.postgres.pool import AsyncPool, Pool
 from plait.postgres.schema import Schema
@@ -153,14 +154,14 @@ class Database:
     def _run_at_home(self, make: Callable[[], Steps[T]], together: bool) -> T:
         """Do a sync call with async connections: on the event loop that they belong to."""
         home = self.origin.home
-        if home is None or home.is_closed() or home is _running_loop():
+        if home is None or not home.is_running() or home is _running_loop():
             raise asyncio.InvalidStateError(
                 f"{self._where}: a sync method was called where only async ones can work: the "
-                "connections that were given belong to an event loop. Use the async method "
-                "(`ainvoke`, `aget_tuple`, ...), or give a connection string or a ConnectionPool."
+                "connections that were given belong to an event loop, which does not run, or runs "
+                "in this very thread. Use the async method (`ainvoke`, `aget_tuple`, ...), or give "
+                "a connection string or a ConnectionPool."
             )
-        work = self.arun(make, together=together)
-        return asyncio.run_coroutine_threadsafe(work, home).result()
+        return wait_at(home, self.arun(make, together=together), self._where)
 
     # --- async -----------------------------------------------------------------------------------
 
