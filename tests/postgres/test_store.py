@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -19,7 +20,7 @@ from plait.store.memory import InMemoryStore
 from plait.store.postgres import AsyncPostgresStore, PostgresStore
 from plait.testing.stores import StoreConformance
 
-from .server import Server
+from .server import Server, new_name
 
 
 class OverPostgres:
@@ -143,6 +144,28 @@ def test_pgvector_finds_what_numpy_and_memory_find(postgres_url: str) -> None:
             whole = [i.key for i in server.search(("n",), query=query, limit=100)]
             assert [key for page in pages for key in page] == whole
         assert server._pgvector is True  # pyright: ignore
+
+
+def test_pgvector_in_a_schema_out_of_reach_is_none(postgres_server: Server) -> None:
+    if not postgres_server.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
+        pytest.skip("the server has no pgvector")
+    name = new_name()
+    postgres_server.execute(f"CREATE DATABASE {name}")
+    url = make_conninfo(postgres_server.url, dbname=name)
+    with psycopg.connect(url) as conn:
+        conn.execute("CREATE SCHEMA one; CREATE SCHEMA two")
+    for schema, found in (("one", True), ("two", False)):  # the first one adds it, to its schema
+        agents = make_conninfo(url, options=f"-csearch_path={schema}")
+        with PostgresStore.from_conn_string(agents, index=INDEX) as store:
+            store.put(("n",), "k", {"text": "sky"})
+            assert [item.score for item in store.search(("n",), query="sky")] == [1.0]
+            assert store._pgvector is found
+        again = AsyncPostgresStore.from_conn_string(agents, index=INDEX)
+        with again:
+            [item] = asyncio.run(again.asearch(("n",), query="sky"))
+            assert item.score == 1.0
+            assert again._pgvector is found
+    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_vectors_of_another_length_are_a_named_error(postgres_url: str) -> None:
