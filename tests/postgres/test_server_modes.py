@@ -12,13 +12,16 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from psycopg import IsolationLevel
 from psycopg.conninfo import make_conninfo
 from tests.durability.graphs import CONFIG, adder, chain, config
 
 from plait.chat_history.postgres import PostgresChatMessageHistory
 from plait.checkpoint.postgres import PostgresSaver
+from plait.checkpoint.postgres.rows import SCHEMA
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
 from plait.messages import HumanMessage
+from plait.postgres import Database, Steps
 from plait.store.postgres import PostgresStore
 
 from .server import Server, name_of, new_name
@@ -55,6 +58,30 @@ def test_threads_that_begin_together_set_the_tables_up_once(
 
         with ThreadPoolExecutor(8) as pool:
             assert list(pool.map(run, "abcdefgh")) == [{"items": ["a", "b"]}] * 8
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_what_a_strict_server_rolls_back_because_of_others_is_done_in_an_ordinary_transaction(
+    postgres_url: str, given: bool
+) -> None:
+    modes: list[str] = []
+
+    def steps() -> Steps[str]:
+        [(mode,)] = yield "SELECT current_setting('transaction_isolation')", ()
+        modes.append(mode)
+        if mode != "read committed":  # as the server does for what others read and wrote
+            yield "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$", ()
+        return mode
+
+    url = under(postgres_url, "default_transaction_isolation=serializable")
+    with psycopg.connect(postgres_url) as conn:
+        conn.isolation_level = IsolationLevel.SERIALIZABLE
+        database = Database(conn if given else url, SCHEMA)
+        assert database.run(steps) == "read committed"
+        assert database.run(steps, together=True) == "read committed"
+        assert asyncio.run(database.arun(steps)) == "read committed"
+        assert modes == ["serializable", "read committed"] * 3
+        database.close()
 
 
 @pytest.mark.parametrize("prepared", [False, True])

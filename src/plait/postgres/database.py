@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, Connection
+from psycopg.errors import SerializationFailure
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -32,7 +33,7 @@ from plait.postgres.failures import (
 from plait.postgres.home import wait_at
 from plait.postgres.origin import Origin
 from plait.postgres.pool import AsyncPool, Pool
-from plait.postgres.schema import Schema
+from plait.postgres.schema import Schema, seeing_others
 from plait.postgres.single import AsyncSingle, Single
 from plait.postgres.steps import Steps, arun_steps, run_steps
 
@@ -123,6 +124,7 @@ class Database:
         pool: Any = self._pool if self._pool is not None else self._open()
         tries = _TRIES
         again = _AGAIN
+        serial = False
         while True:
             try:
                 conn: Connection[Any] = pool.getconn(self._timeout)
@@ -131,10 +133,12 @@ class Database:
             try:
                 if self._given is not None:
                     self._accept(conn)
-                return run_steps(conn, make(), together)
+                steps = seeing_others(make()) if serial else make()
+                return run_steps(conn, steps, together or serial)
             except (psycopg.Error, UnicodeEncodeError) as error:
                 tries -= 1
                 again -= 1
+                serial = serial or isinstance(error, SerializationFailure)
                 lost = dropped(error, conn)
                 if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
                     raise explain(error, self._where) from error
@@ -191,6 +195,7 @@ class Database:
         pool: Any = self._apool if self._apool is not None else self._aopen()
         tries = _TRIES
         again = _AGAIN
+        serial = False
         while True:
             try:
                 conn: AsyncConnection[Any] = await pool.getconn(self._timeout)
@@ -199,10 +204,12 @@ class Database:
             try:
                 if self._agiven is not None:
                     self._accept(conn)
-                return await arun_steps(conn, make(), together)
+                steps = seeing_others(make()) if serial else make()
+                return await arun_steps(conn, steps, together or serial)
             except (psycopg.Error, UnicodeEncodeError) as error:
                 tries -= 1
                 again -= 1
+                serial = serial or isinstance(error, SerializationFailure)
                 lost = dropped(error, conn)
                 if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
                     raise explain(error, self._where) from error
