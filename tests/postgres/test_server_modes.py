@@ -17,6 +17,8 @@ from psycopg.conninfo import make_conninfo
 from tests.durability.graphs import CONFIG, adder, chain, config
 
 from plait.chat_history.postgres import PostgresChatMessageHistory
+from plait.checkpoint.log.identity import lease_time
+from plait.checkpoint.log.requests import ReadLane, Renew
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.postgres.rows import SCHEMA
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
@@ -227,6 +229,32 @@ def test_who_waits_for_a_lock_longer_than_the_server_likes_tries_again(
             tries.update(postgres_server.execute(sql))
         other.rollback()
         assert run.result() == {"items": ["a", "b"]}
+
+
+def test_a_thread_that_is_locked_keeps_no_other_claim_from_being_renewed(
+    postgres_url: str,
+) -> None:
+    with (
+        PostgresSaver(under(postgres_url, "lock_timeout=100")) as saver,
+        psycopg.connect(postgres_url) as other,
+        psycopg.connect(postgres_url, autocommit=True) as looking,
+    ):
+        for name in ("a", "locked", "z"):
+            saver.run(saver.open_session(name, lease=60).claim())
+        lanes = [saver.execute(ReadLane(name, "")) for name in ("a", "locked", "z")]
+        claims = [(row.lane, row.fence) for row in lanes]
+
+        def renewed() -> list[str]:
+            sql = "SELECT thread_id FROM plait_lanes WHERE lease > plait_clock() + 60 ORDER BY 1"
+            return [name for (name,) in looking.execute(sql)]
+
+        other.execute("SELECT FROM plait_lanes WHERE thread_id = 'locked' FOR UPDATE")
+        with pytest.raises(StorageUnavailableError, match="lock timeout"):
+            saver.renew(Renew(claims, lease_time() + 3600))
+        assert renewed() == ["a", "z"]
+        other.rollback()
+        saver.renew(Renew(claims, lease_time() + 3600))
+        assert renewed() == ["a", "locked", "z"]
 
 
 def test_connections_that_the_server_ends_while_they_are_idle_are_opened_again(
