@@ -13,7 +13,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from psycopg import IsolationLevel
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.durability.graphs import CONFIG, adder, chain, config
 
 from plait.chat_history.postgres import PostgresChatMessageHistory
@@ -96,6 +96,30 @@ def test_a_server_that_can_only_be_read_is_named(postgres_url: str, prepared: bo
         pytest.raises(StorageUnavailableError, match=r"standby.*primary"),
     ):
         graph_of(saver).invoke({"items": []}, CONFIG)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_sessions_from_when_a_database_could_only_be_read_are_not_kept(
+    postgres_server: Server, mode: str
+) -> None:
+    def run(number: int) -> Any:
+        if mode == "sync":
+            return graph.invoke({"items": []}, config(str(number)))
+        return asyncio.run(graph.ainvoke({"items": []}, config(str(number))))
+
+    with encoded(postgres_server, "UTF8") as url, PostgresSaver(url) as saver:
+        graph = graph_of(saver)
+        assert run(1) == {"items": ["a", "b"]}
+        name = conninfo_to_dict(url)["dbname"]
+        postgres_server.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        with PostgresSaver(url) as late:
+            graph = graph_of(late)
+            with pytest.raises(StorageUnavailableError, match="primary"):
+                run(2)
+            graph.get_state(config("1"))
+            asyncio.run(graph.aget_state(config("1")))
+            postgres_server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+            assert run(3) == {"items": ["a", "b"]}
 
 
 @pytest.mark.parametrize(

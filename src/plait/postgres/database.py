@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, Connection
-from psycopg.errors import SerializationFailure
+from psycopg.errors import ReadOnlySqlTransaction, SerializationFailure
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -139,6 +139,8 @@ class Database:
                 tries -= 1
                 again -= 1
                 serial = serial or isinstance(error, SerializationFailure)
+                if self._given is None and isinstance(error, ReadOnlySqlTransaction):
+                    conn.pgconn.finish()  # a session may be so for ever; a new one need not be
                 lost = dropped(error, conn)
                 if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
                     raise explain(error, self._where) from error
@@ -210,6 +212,8 @@ class Database:
                 tries -= 1
                 again -= 1
                 serial = serial or isinstance(error, SerializationFailure)
+                if self._agiven is None and isinstance(error, ReadOnlySqlTransaction):
+                    conn.pgconn.finish()  # a session may be so for ever; a new one need not be
                 lost = dropped(error, conn)
                 if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
                     raise explain(error, self._where) from error
