@@ -15,11 +15,18 @@ from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.asked import thread_id_of
 from plait.checkpoint.log.claims import is_owned
 from plait.checkpoint.log.reader import LaneReader
-from plait.checkpoint.log.requests import LaneRow, ListThreads, ReadLane, ReadWrites, WriteRow
+from plait.checkpoint.log.requests import (
+    LaneRow,
+    ListThreads,
+    Page,
+    ReadLane,
+    ReadPages,
+    WriteRow,
+)
 from plait.constants import INTERRUPT, ONLY_DUE, RESUME
 from plait.drivers.env import run_env
 from plait.engine.alarms import timed_questions
-from plait.errors import ConfigError, ConfigTypeError, StorageError
+from plait.errors import ConfigError, ConfigTypeError, CorruptCheckpointError, StorageError
 from plait.timers import epoch_of
 
 if TYPE_CHECKING:
@@ -164,10 +171,20 @@ def _find(shelf: _Shelf, thread_id: str) -> Plan[StoredThread | None]:
 
 def _page(shelf: _Shelf, after: int) -> Plan[_Page[StoredThread]]:
     rows, after, more = yield from _rows(after)
+    found: list[Page | None]
+    try:
+        found = yield _heads(rows)
+    except CorruptCheckpointError:  # of one of them: each is told of for itself
+        found = [None] * len(rows)
     threads: list[StoredThread] = []
-    for row in rows:
-        threads.append((yield from _look(shelf, row)))
+    for row, head in zip(rows, found, strict=True):
+        threads.append((yield from _look(shelf, row, head)))
     return threads, after, more
+
+
+def _heads(rows: list[LaneRow]) -> ReadPages:
+    """What asks for the heads of lanes, with what tasks wrote there: a page of one row each."""
+    return ReadPages([(row.lane, (row.head or b"") + b"\0") for row in rows], 1)
 
 
 def _ids(after: int) -> Plan[_Page[str]]:
@@ -180,21 +197,23 @@ def _rows(after: int) -> Plan[_Page[LaneRow]]:
     return rows, rows[-1].lane if rows else after, len(rows) == PAGE
 
 
-def _look(shelf: _Shelf, row: LaneRow) -> Plan[StoredThread]:
+def _look(shelf: _Shelf, row: LaneRow, head: Page | None = None) -> Plan[StoredThread]:
     thread = StoredThread(row.thread_id, owned=is_owned(row))
     reader = LaneReader(row.thread_id, "", shelf.codec_of(row.thread_id), row.lane)
     try:
-        found = None if row.head is None else (yield from reader.row(row.head))
-        if found is None:
+        if head is None:
+            pages: list[Page] = yield _heads([row])
+            head = pages[0]
+        if not head.rows or head.rows[0][0].id != row.head:
             thread.problem = "it has no checkpoint"
             return thread
+        [(found, writes)] = head.rows
         mark = reader.mark(found)
         thread.checkpoint_id = mark.id
         thread.updated, metadata, frontier = reader.body(reader.open_checkpoint(found))
         thread.step, thread.source = metadata.get("step"), str(metadata.get("source", ""))
         sends = [send.node for send in frontier.get("sends", ())]
         thread.next = (*sends, *sorted(frontier.get("next", ())))
-        writes: list[WriteRow] = yield ReadWrites(row.lane, found.id)
         _take_questions(reader, writes, thread)
     except StorageError as error:
         thread.error, thread.problem = error, str(error)

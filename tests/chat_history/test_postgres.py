@@ -4,6 +4,7 @@ import pytest
 
 from plait.chat_history import PostgresChatMessageHistory
 from plait.checkpoint.postgres import PostgresSaver
+from plait.errors import StorageError
 from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.messages.errors import InvalidMessageError
 from plait.runnables import RunnableLambda, RunnableWithMessageHistory
@@ -54,6 +55,15 @@ def test_what_is_added_again_after_a_cut_connection_is_there_once(postgres_url, 
         assert postgres_server.terminate(postgres_url) >= 1
         history.add_messages(TALK)
         assert [m.content for m in history.messages] == ["one", *(m.content for m in TALK)]
+
+
+def test_more_than_the_server_takes_is_a_named_error(postgres_url, monkeypatch):
+    monkeypatch.setattr("plait.postgres.arrays.MOST", 1000)  # as if it were 1 GB
+    with PostgresChatMessageHistory("s", postgres_url) as history:
+        with pytest.raises(StorageError, match="1 GB"):
+            history.add_messages([HumanMessage("a" * 1000)])
+        history.add_messages([HumanMessage("a")])
+        assert [message.content for message in history.messages] == ["a"]
 
 
 def test_a_database_holds_threads_as_well(postgres_url):

@@ -327,6 +327,60 @@ async def test_async_pool_of_the_user_serves_sync_calls_of_other_threads(postgre
             graph.get_state(CONFIG)
 
 
+async def opened(url: str) -> tuple[AsyncConnectionPool[Any], Any]:
+    """A pool, and a graph over it."""
+    pool = AsyncConnectionPool(url, min_size=1, max_size=2, open=False)
+    await pool.open()
+    saver = AsyncPostgresSaver(pool)
+    await saver.setup()
+    return pool, chain(saver)
+
+
+def test_a_sync_call_says_so_where_the_loop_of_an_async_pool_does_not_run(
+    postgres_url: str,
+) -> None:
+    with asyncio.Runner() as runner:
+        pool, graph = runner.run(opened(postgres_url))
+        with pytest.raises(asyncio.InvalidStateError, match="does not run"):
+            graph.invoke({"items": []}, CONFIG)
+        assert runner.run(graph.ainvoke({"items": []}, CONFIG)) == {"items": NODES}
+        runner.run(pool.close())
+
+
+def test_a_sync_call_hears_that_the_loop_of_an_async_pool_has_ended(
+    postgres_url: str, postgres_server: Server
+) -> None:
+    errors: list[Exception] = []
+
+    async def begin(graph: Any, admin: Any) -> Thread:
+        """A thread that waits for the database, which will not answer."""
+
+        def read() -> None:
+            try:
+                graph.get_state(CONFIG)
+            except StorageUnavailableError as error:
+                errors.append(error)
+
+        admin.execute("LOCK TABLE plait_lanes IN ACCESS EXCLUSIVE MODE")
+        thread = Thread(target=read, daemon=True)
+        thread.start()
+        while not postgres_server.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+            f"AND application_name = '{name_of(postgres_url)}'"
+        ):
+            await asyncio.sleep(0.01)
+        return thread
+
+    with asyncio.Runner() as runner, psycopg.connect(postgres_url) as admin:
+        _, graph = runner.run(opened(postgres_url))
+        thread = runner.run(begin(graph, admin))
+        runner.close()
+        thread.join(60)
+    assert not thread.is_alive()
+    [error] = errors
+    assert "the event loop of the connections that were given ended" in str(error)
+
+
 @pytest.mark.parametrize("autocommit", [True, False])
 def test_connection_of_the_user_commits_and_stays_open(postgres_url: str, autocommit: bool) -> None:
     with psycopg.connect(postgres_url, autocommit=autocommit) as conn:

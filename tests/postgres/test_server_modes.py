@@ -12,13 +12,18 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg import IsolationLevel
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.durability.graphs import CONFIG, adder, chain, config
 
 from plait.chat_history.postgres import PostgresChatMessageHistory
+from plait.checkpoint.log.identity import lease_time
+from plait.checkpoint.log.requests import ReadLane, Renew
 from plait.checkpoint.postgres import PostgresSaver
+from plait.checkpoint.postgres.rows import SCHEMA
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
 from plait.messages import HumanMessage
+from plait.postgres import Database, Steps
 from plait.store.postgres import PostgresStore
 
 from .server import Server, name_of, new_name
@@ -57,6 +62,30 @@ def test_threads_that_begin_together_set_the_tables_up_once(
             assert list(pool.map(run, "abcdefgh")) == [{"items": ["a", "b"]}] * 8
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_what_a_strict_server_rolls_back_because_of_others_is_done_in_an_ordinary_transaction(
+    postgres_url: str, given: bool
+) -> None:
+    modes: list[str] = []
+
+    def steps() -> Steps[str]:
+        [(mode,)] = yield "SELECT current_setting('transaction_isolation')", ()
+        modes.append(mode)
+        if mode != "read committed":  # as the server does for what others read and wrote
+            yield "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$", ()
+        return mode
+
+    url = under(postgres_url, "default_transaction_isolation=serializable")
+    with psycopg.connect(postgres_url) as conn:
+        conn.isolation_level = IsolationLevel.SERIALIZABLE
+        database = Database(conn if given else url, SCHEMA)
+        assert database.run(steps) == "read committed"
+        assert database.run(steps, together=True) == "read committed"
+        assert asyncio.run(database.arun(steps)) == "read committed"
+        assert modes == ["serializable", "read committed"] * 3
+        database.close()
+
+
 @pytest.mark.parametrize("prepared", [False, True])
 def test_a_server_that_can_only_be_read_is_named(postgres_url: str, prepared: bool) -> None:
     if prepared:
@@ -67,6 +96,30 @@ def test_a_server_that_can_only_be_read_is_named(postgres_url: str, prepared: bo
         pytest.raises(StorageUnavailableError, match=r"standby.*primary"),
     ):
         graph_of(saver).invoke({"items": []}, CONFIG)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_sessions_from_when_a_database_could_only_be_read_are_not_kept(
+    postgres_server: Server, mode: str
+) -> None:
+    def run(number: int) -> Any:
+        if mode == "sync":
+            return graph.invoke({"items": []}, config(str(number)))
+        return asyncio.run(graph.ainvoke({"items": []}, config(str(number))))
+
+    with encoded(postgres_server, "UTF8") as url, PostgresSaver(url) as saver:
+        graph = graph_of(saver)
+        assert run(1) == {"items": ["a", "b"]}
+        name = conninfo_to_dict(url)["dbname"]
+        postgres_server.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        with PostgresSaver(url) as late:
+            graph = graph_of(late)
+            with pytest.raises(StorageUnavailableError, match="primary"):
+                run(2)
+            graph.get_state(config("1"))
+            asyncio.run(graph.aget_state(config("1")))
+            postgres_server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+            assert run(3) == {"items": ["a", "b"]}
 
 
 @pytest.mark.parametrize(
@@ -200,6 +253,32 @@ def test_who_waits_for_a_lock_longer_than_the_server_likes_tries_again(
             tries.update(postgres_server.execute(sql))
         other.rollback()
         assert run.result() == {"items": ["a", "b"]}
+
+
+def test_a_thread_that_is_locked_keeps_no_other_claim_from_being_renewed(
+    postgres_url: str,
+) -> None:
+    with (
+        PostgresSaver(under(postgres_url, "lock_timeout=100")) as saver,
+        psycopg.connect(postgres_url) as other,
+        psycopg.connect(postgres_url, autocommit=True) as looking,
+    ):
+        for name in ("a", "locked", "z"):
+            saver.run(saver.open_session(name, lease=60).claim())
+        lanes = [saver.execute(ReadLane(name, "")) for name in ("a", "locked", "z")]
+        claims = [(row.lane, row.fence) for row in lanes]
+
+        def renewed() -> list[str]:
+            sql = "SELECT thread_id FROM plait_lanes WHERE lease > plait_clock() + 60 ORDER BY 1"
+            return [name for (name,) in looking.execute(sql)]
+
+        other.execute("SELECT FROM plait_lanes WHERE thread_id = 'locked' FOR UPDATE")
+        with pytest.raises(StorageUnavailableError, match="lock timeout"):
+            saver.renew(Renew(claims, lease_time() + 3600))
+        assert renewed() == ["a", "z"]
+        other.rollback()
+        saver.renew(Renew(claims, lease_time() + 3600))
+        assert renewed() == ["a", "locked", "z"]
 
 
 def test_connections_that_the_server_ends_while_they_are_idle_are_opened_again(

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -20,7 +21,7 @@ from plait.store.memory import InMemoryStore
 from plait.store.postgres import AsyncPostgresStore, PostgresStore
 from plait.testing.stores import StoreConformance
 
-from .server import Server
+from .server import Server, new_name
 
 
 class OverPostgres:
@@ -174,6 +175,28 @@ def test_what_is_no_number_is_similar_to_nothing_and_stops_no_search(
             alike = {"one": [1.0, 0.6], "both": [0.6, 1.0]}.get(query, [0.0, 0.0])
             scores = dict.fromkeys(vectors, 0.0) | dict(zip(["one", "both"], alike, strict=True))
             assert found == pytest.approx(scores)
+
+
+def test_pgvector_in_a_schema_out_of_reach_is_none(postgres_server: Server) -> None:
+    if not postgres_server.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
+        pytest.skip("the server has no pgvector")
+    name = new_name()
+    postgres_server.execute(f"CREATE DATABASE {name}")
+    url = make_conninfo(postgres_server.url, dbname=name)
+    with psycopg.connect(url) as conn:
+        conn.execute("CREATE SCHEMA one; CREATE SCHEMA two")
+    for schema, found in (("one", True), ("two", False)):  # the first one adds it, to its schema
+        agents = make_conninfo(url, options=f"-csearch_path={schema}")
+        with PostgresStore.from_conn_string(agents, index=INDEX) as store:
+            store.put(("n",), "k", {"text": "sky"})
+            assert [item.score for item in store.search(("n",), query="sky")] == [1.0]
+            assert store._pgvector is found
+        again = AsyncPostgresStore.from_conn_string(agents, index=INDEX)
+        with again:
+            [item] = asyncio.run(again.asearch(("n",), query="sky"))
+            assert item.score == 1.0
+            assert again._pgvector is found
+    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_vectors_of_another_length_are_a_named_error(postgres_url: str) -> None:

@@ -9,7 +9,17 @@ import pytest
 from psycopg import RawCursor
 from psycopg.types.json import Jsonb
 
-from plait.postgres import bool_array, bytes_array, float_array, int_array, text_array
+from plait.checkpoint.postgres.rows import SCHEMA
+from plait.errors import StorageError, StorageUnavailableError
+from plait.postgres import (
+    Database,
+    Steps,
+    bool_array,
+    bytes_array,
+    float_array,
+    int_array,
+    text_array,
+)
 from plait.postgres.wire import packed, query
 
 CASES: list[tuple[str, list[Any]]] = [
@@ -50,3 +60,33 @@ def test_values_of_other_types_are_for_a_cursor(postgres_url: str) -> None:
         assert packed(conn, [1, Jsonb({})]) is None
         with conn.pipeline():
             assert packed(conn, [1]) is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [bytes(600_000_000), bytes(600_000_000)],
+        [bytes_array([b"small"]), bytes(1_100_000_000)],
+    ],
+)
+def test_more_than_the_server_takes_is_a_named_error_and_cuts_no_connection(
+    postgres_url: str, values: list[Any]
+) -> None:
+    def steps() -> Steps[None]:
+        yield "SELECT octet_length($1::bytea), octet_length($2::bytea)", values
+
+    def ask() -> Steps[int]:
+        return (yield "SELECT pg_backend_pid()", ())[0][0]
+
+    database = Database(postgres_url, SCHEMA)
+    before = database.run(ask)
+    with pytest.raises(StorageError, match=r"1,\d00,000,\d+ bytes.*1 GB") as caught:
+        database.run(steps)
+    assert not isinstance(caught.value, StorageUnavailableError)
+    assert database.run(ask) == before
+    database.close()
+
+
+def test_an_array_of_more_than_the_server_takes_is_a_named_error() -> None:
+    with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="2,147,483,648 bytes"):
+        bytes_array([bytes(1 << 31)])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
-from psycopg import adapters
+from psycopg import adapters, errors
 from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.pq import Format
 
@@ -20,6 +20,9 @@ _NULL = _LENGTH.pack(-1)
 _INT = Struct("!q")
 _FLOAT = Struct("!d")
 _BOOLS = (b"\0", b"\1")
+MOST = 1_000_000_000
+"""Bytes that the values of a statement may have. The server's limit is 7 % more, and there it does
+not refuse a statement: it cuts the connection."""
 
 
 class _Array:
@@ -107,7 +110,14 @@ def _packed(pack: Callable[[Any], bytes], items: Sequence[Any]) -> list[bytes | 
     return [None if item is None else pack(item) for item in items]
 
 
+def too_large(size: int) -> errors.ProgramLimitExceeded:
+    """The error of values that no message can carry; the server's own for what is too large."""
+    return errors.ProgramLimitExceeded(f"{size:,} bytes in one statement")
+
+
 def _encoded(kind: int, items: Sequence[bytes | None]) -> bytes:
+    if (size := sum([len(item) for item in items if item])) > MOST:
+        raise too_large(size)
     parts = [_HEAD.pack(1, None in items, kind, len(items), 1)]
     for item in items:
         if item is None:

@@ -16,6 +16,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 import psycopg
 from psycopg import AsyncConnection, Connection
+from psycopg.errors import ReadOnlySqlTransaction, SerializationFailure
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -29,9 +30,10 @@ from plait.postgres.failures import (
     rolled_back,
     transaction_open,
 )
+from plait.postgres.home import wait_at
 from plait.postgres.origin import Origin
 from plait.postgres.pool import AsyncPool, Pool
-from plait.postgres.schema import Schema
+from plait.postgres.schema import Schema, seeing_others
 from plait.postgres.single import AsyncSingle, Single
 from plait.postgres.steps import Steps, arun_steps, run_steps
 
@@ -122,6 +124,7 @@ class Database:
         pool: Any = self._pool if self._pool is not None else self._open()
         tries = _TRIES
         again = _AGAIN
+        serial = False
         while True:
             try:
                 conn: Connection[Any] = pool.getconn(self._timeout)
@@ -130,10 +133,14 @@ class Database:
             try:
                 if self._given is not None:
                     self._accept(conn)
-                return run_steps(conn, make(), together)
+                steps = seeing_others(make()) if serial else make()
+                return run_steps(conn, steps, together or serial)
             except (psycopg.Error, UnicodeEncodeError) as error:
                 tries -= 1
                 again -= 1
+                serial = serial or isinstance(error, SerializationFailure)
+                if self._given is None and isinstance(error, ReadOnlySqlTransaction):
+                    conn.pgconn.finish()  # a session may be so for ever; a new one need not be
                 lost = dropped(error, conn)
                 if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
                     raise explain(error, self._where) from error
@@ -153,14 +160,14 @@ class Database:
     def _run_at_home(self, make: Callable[[], Steps[T]], together: bool) -> T:
         """Do a sync call with async connections: on the event loop that they belong to."""
         home = self.origin.home
-        if home is None or home.is_closed() or home is _running_loop():
+        if home is None or not home.is_running() or home is _running_loop():
             raise asyncio.InvalidStateError(
                 f"{self._where}: a sync method was called where only async ones can work: the "
-                "connections that were given belong to an event loop. Use the async method "
-                "(`ainvoke`, `aget_tuple`, ...), or give a connection string or a ConnectionPool."
+                "connections that were given belong to an event loop, which does not run, or runs "
+                "in this very thread. Use the async method (`ainvoke`, `aget_tuple`, ...), or give "
+                "a connection string or a ConnectionPool."
             )
-        work = self.arun(make, together=together)
-        return asyncio.run_coroutine_threadsafe(work, home).result()
+        return wait_at(home, self.arun(make, together=together), self._where)
 
     # --- async -----------------------------------------------------------------------------------
 
@@ -190,6 +197,7 @@ class Database:
         pool: Any = self._apool if self._apool is not None else self._aopen()
         tries = _TRIES
         again = _AGAIN
+        serial = False
         while True:
             try:
                 conn: AsyncConnection[Any] = await pool.getconn(self._timeout)
@@ -198,10 +206,14 @@ class Database:
             try:
                 if self._agiven is not None:
                     self._accept(conn)
-                return await arun_steps(conn, make(), together)
+                steps = seeing_others(make()) if serial else make()
+                return await arun_steps(conn, steps, together or serial)
             except (psycopg.Error, UnicodeEncodeError) as error:
                 tries -= 1
                 again -= 1
+                serial = serial or isinstance(error, SerializationFailure)
+                if self._agiven is None and isinstance(error, ReadOnlySqlTransaction):
+                    conn.pgconn.finish()  # a session may be so for ever; a new one need not be
                 lost = dropped(error, conn)
                 if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
                     raise explain(error, self._where) from error

@@ -75,7 +75,8 @@ def explain(error: Exception, where: str) -> Exception:
         return StorageError(
             f"{where} cannot hold something of that size ({text}). Nothing was stored. "
             "The name of a thread, namespace or key may have 2,500 bytes, or more where it can be "
-            "compressed; a value may have 1 GB."
+            "compressed; all that is stored at once may have 1 GB. Keep what is larger in files, "
+            "and their names in the state."
         )
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StorageUnavailableError(f"{where}: {text}. Nothing of this call was stored.")

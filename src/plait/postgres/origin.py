@@ -21,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.errors import ConfigError
 from plait.postgres.failures import explain, unreadable
+from plait.postgres.home import wait_at
 from plait.postgres.steps import Steps
 
 _SESSION = "SELECT current_setting('search_path'), current_setting('role')"
@@ -75,7 +76,18 @@ class Origin:
         if not callable(part):
             return part
         value: Any = part()
-        return _waited(value, self.home) if isawaitable(value) else value
+        return self._waited(value) if isawaitable(value) else value
+
+    def _waited(self, work: Awaitable[Any]) -> Any:
+        """What a pool's async function returns; on its event loop, where its clients may belong."""
+
+        async def value() -> Any:
+            return await work
+
+        if self.home is not None and self.home.is_running():
+            return wait_at(self.home, value(), self.name)
+        with ThreadPoolExecutor(1) as beside:  # an event loop may run in this thread
+            return beside.submit(asyncio.run, value()).result()
 
     def learn(self) -> Steps[None]:
         """Note what a connection that was given looks at: whoever opens more must see the same."""
@@ -115,18 +127,6 @@ class Origin:
                 "search_path, their role) is not known here. Call `setup()` before the fork, or "
                 "make the pool in the child, or give a connection string."
             )
-
-
-def _waited(work: Awaitable[Any], home: asyncio.AbstractEventLoop | None) -> Any:
-    """What a pool's async function returns; on its event loop, where its clients may belong."""
-
-    async def value() -> Any:
-        return await work
-
-    if home is not None and home.is_running():
-        return asyncio.run_coroutine_threadsafe(value(), home).result()
-    with ThreadPoolExecutor(1) as beside:  # an event loop may run in this thread
-        return beside.submit(asyncio.run, value()).result()
 
 
 def _joined(text: str, options: dict[str, Any] | None) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from plait.common.sql import Statements, migrations
 from plait.errors import StorageUnavailableError
 from plait.postgres.steps import Steps
+
+T = TypeVar("T")
 
 _SQL = Statements("plait.postgres", "versions.sql")
 _LOCK = 0x706C616974  # "plait": the advisory lock of set-ups, held until their transaction ends
@@ -57,3 +61,10 @@ class Schema:
             if number > current:
                 yield text, ()
         yield _SQL.write_version, (self._component, self.latest)
+
+
+def seeing_others(steps: Steps[T]) -> Steps[T]:
+    """The same steps, as a transaction that sees what others commit meanwhile, and that the server
+    never rolls back because of what they read or wrote, whatever its default is."""
+    yield _SQL.see_others, ()
+    return (yield from steps)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from psycopg import AsyncConnection, Connection, errors
 from psycopg.pq import ExecStatus, Format, PipelineStatus
 
-from plait.postgres.arrays import OIDS
+from plait.postgres.arrays import MOST, OIDS, too_large
 
 try:
     from psycopg.generators import execute as _fetch
@@ -52,7 +52,11 @@ Packed: TypeAlias = tuple[list[bytes | None], list[int]]
 
 
 def packed(conn: Connection[Any] | AsyncConnection[Any], values: Sequence[Any]) -> Packed | None:
-    """Values in binary form; None: they are for a cursor."""
+    """Values in binary form; None: they are for a cursor.
+
+    Raises:
+        psycopg.Error: They are more than the server takes.
+    """
     pgconn = conn.pgconn
     if _fetch is None or pgconn.pipeline_status != PipelineStatus.OFF:
         return None
@@ -60,9 +64,10 @@ def packed(conn: Connection[Any] | AsyncConnection[Any], values: Sequence[Any]) 
         known = [_PACK[value.__class__] for value in values]
     except KeyError:
         return None
-    return [pack(value) for (_, pack), value in zip(known, values, strict=True)], [
-        oid for oid, _ in known
-    ]
+    data = [pack(value) for (_, pack), value in zip(known, values, strict=True)]
+    if (size := sum([len(each) for each in data if each])) > MOST:
+        raise too_large(size)
+    return data, [oid for oid, _ in known]
 
 
 def query(

@@ -91,11 +91,11 @@ class _Batch:
     """Messages that are added together, once, however often that is tried."""
 
     def __init__(self, session_id: str, messages: Sequence[BaseMessage]) -> None:
-        texts = text_array([to_text(written(message)) for message in messages])
-        self._values = (to_text(session_id), new_id(), texts)
+        self._texts = [to_text(written(message)) for message in messages]
+        self._names = (to_text(session_id), new_id())
 
     def steps(self) -> Steps[None]:
-        yield _SQL.add_messages, self._values
+        yield _SQL.add_messages, (*self._names, text_array(self._texts))
 
 
 __all__ = ["PostgresChatMessageHistory"]

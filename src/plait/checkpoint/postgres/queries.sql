@@ -141,7 +141,21 @@ SELECT * FROM plait_transact_all(
 SELECT gone.* FROM unnest($1::bigint[]) AS each (lane),
   LATERAL plait_drop_lane(each.lane, $2::text, $3::bigint) AS gone;
 
+-- Claims whose rows nobody has locked at this moment.
+
 -- name: renew
+UPDATE plait_lanes SET lease = plait_clock() + $3::float8
+WHERE lane IN (
+  SELECT held.lane FROM plait_lanes AS held
+  JOIN unnest($1::bigint[], $2::bigint[]) AS claim (lane, fence)
+    ON held.lane = claim.lane AND held.fence = claim.fence
+  WHERE held.owner IS NOT NULL ORDER BY held.thread_id FOR UPDATE OF held SKIP LOCKED
+) RETURNING lane;
+
+-- name: be_brief
+SELECT set_config('lock_timeout', '500', true);
+
+-- name: renew_in_turn
 UPDATE plait_lanes SET lease = plait_clock() + $3::float8
 WHERE lane IN (
   SELECT held.lane FROM plait_lanes AS held

@@ -367,11 +367,24 @@ def _answer(row: tuple[Any, ...], thread_id: str) -> Done | Refused:
     return Refused(LaneRow(root, thread_id, "", head, fence, owner, lease, clock))
 
 
-def renew(request: Renew) -> Steps[None]:
-    """Prolong claims, in one statement."""
+def renew(request: Renew) -> Steps[list[tuple[int, int]]]:
+    """Prolong the claims whose rows no transaction has locked; returns the others."""
+    rows = yield SQL.renew, _claims(request)
+    done = {lane for (lane,) in rows}
+    return [claim for claim in request.lanes if claim[0] not in done]
+
+
+def renew_in_turn(request: Renew) -> Steps[None]:
+    """Prolong claims; inside a transaction, commits that are at work are waited for as long as
+    commits take."""
+    yield SQL.be_brief, ()
+    yield SQL.renew_in_turn, _claims(request)
+
+
+def _claims(request: Renew) -> tuple[list[int], list[int], float]:
     lanes = [lane for lane, _ in request.lanes]
     fences = [fence for _, fence in request.lanes]
-    yield SQL.renew, (lanes, fences, request.lease - lease_time())
+    return lanes, fences, request.lease - lease_time()
 
 
 _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
@@ -390,5 +403,5 @@ _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     Transact: transact,
     Together: transact_all,
     DropLanes: drop_lanes,
-    Renew: renew,
+    Renew: renew_in_turn,
 }

@@ -13,7 +13,7 @@ from plait.checkpoint.log.groups import LoopGroup, ThreadGroup
 from plait.checkpoint.log.requests import ReadLane, Renew, Together
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.postgres.lanes import read_lanes
-from plait.checkpoint.postgres.rows import SCHEMA, may_join, steps_of
+from plait.checkpoint.postgres.rows import SCHEMA, may_join, renew, renew_in_turn, steps_of
 from plait.common.closing import ClosedAtEitherEnd
 from plait.postgres import Database, Target
 
@@ -84,8 +84,14 @@ class PostgresLog(NativeSaver, ClosedAtEitherEnd):
         return True
 
     def renew(self, request: Renew) -> None:
-        """Prolong claims on a connection of its own, beside whatever the saver is doing."""
-        self._renewer().run(steps_of(request))
+        """Prolong claims on a connection of its own, beside whatever the saver is doing.
+
+        A thread that some transaction holds locked for long keeps no other one from it.
+        """
+        renewer = self._renewer()
+        if left := renewer.run(partial(renew, request)):
+            rest = Renew(left, request.lease)
+            renewer.run(partial(renew_in_turn, rest), together=True)
 
     def _renewer(self) -> Database:
         if self._heartbeat is None:

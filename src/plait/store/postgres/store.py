@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Self
 
 from plait.checkpoint.serde import Codec
@@ -124,21 +125,17 @@ class PostgresItems(Kept):
         installed, available = self._database.run(has_pgvector)
         if installed or not available:
             return installed
-        try:
+        with suppress(StorageError):  # this role may not, or another process just did
             self._database.run(make_pgvector)
-        except StorageError:  # this role may not, or another process just did
-            return self._database.run(has_pgvector)[0]
-        return True
+        return self._database.run(has_pgvector)[0]  # it may be in a schema out of reach
 
     async def _afind_pgvector(self) -> bool:
         installed, available = await self._database.arun(has_pgvector)
         if installed or not available:
             return installed
-        try:
+        with suppress(StorageError):  # as in the sync twin
             await self._database.arun(make_pgvector)
-        except StorageError:  # as in the sync twin
-            return (await self._database.arun(has_pgvector))[0]
-        return True
+        return (await self._database.arun(has_pgvector))[0]
 
     def _sweep(self) -> int:
         return self._database.run(sweep)
