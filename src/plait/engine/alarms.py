@@ -5,10 +5,11 @@ The answer is stored like a caller's, so that a later one comes too late, whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import INTERRUPT, RESUME
+from plait.engine.questions import Standing, due_of
 from plait.engine.records import Snapshot, TaskWrites
 from plait.errors import ThreadBusyError
 from plait.timers import TimedInterrupt
@@ -37,11 +38,45 @@ def timed_questions(
     return timed
 
 
+def times(questions: Mapping[str, Mapping[str, TimedInterrupt]]) -> list[float]:
+    """The times that `timed_questions` wait for."""
+    return [each.due for asked in questions.values() for each in asked.values()]
+
+
+def standing_times(
+    asked: Mapping[str, Standing] | None, went_on: Container[str], answered: Container[str]
+) -> list[float]:
+    """The times that questions wait for which tasks had asked when the thread was written to.
+
+    Args:
+        asked: of which task (see `standing_of`).
+        went_on: places of tasks that have asked again since, have ended or failed.
+        answered: ids of questions that were answered since.
+    """
+    return [
+        due
+        for place, questions in (asked or {}).items()
+        if place not in went_on
+        for id, asker in questions.items()
+        if id not in answered and (due := due_of(asker)) is not None
+    ]
+
+
 def check_due(loop: Loop, snapshot: Snapshot | None) -> None:
-    """Raise a ThreadBusyError unless a time that the thread waits for has come."""
+    """Raise a ThreadBusyError unless a time that the thread waits for has come.
+
+    Args:
+        snapshot: what the loop has restored.
+    """
     now, writes = loop.env.now(), snapshot.writes if snapshot is not None else ()
-    timed = timed_questions(writes).values()
-    if not any(each.due <= now for questions in timed for each in questions.values()):
+    waited_for = times(timed_questions(writes))
+    if loop.asked:
+        wrote = {task_id for task_id, channel, _ in writes if channel != RESUME}
+        tasks = loop.prepare(known_only=True)
+        went_on = {task.order for task in tasks if task.id in wrote}
+        answered = {id for _, channel, value in writes if channel == RESUME for id in value}
+        waited_for += standing_times(loop.asked, went_on, answered)
+    if not any(due <= now for due in waited_for):
         raise ThreadBusyError(
             f"No time that {loop.spec.where} waits for has come: another run has gone on with it, "
             "or it was changed or deleted."
@@ -68,4 +103,4 @@ def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     return saved
 
 
-__all__ = ["check_due", "ring", "timed_questions"]
+__all__ = ["check_due", "ring", "standing_times", "timed_questions", "times"]

@@ -282,7 +282,9 @@ class Loop(Running):
             tasks.append(Task(node, (PULL, name), node.triggers, given, step))
         if self.moved is not None:
             self.moved.name(tasks)
-        if self.journal or self.spec.answers:
+        nest = self.spec.nest
+        anew = self.asked or (nest is not None and nest.former)
+        if self.journal or self.spec.answers or anew:
             answers = dict(self.spec.answers)
             for task in tasks:
                 restore.settle_from_journal(task, self.journal, answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Generator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.ephemeral_value import EphemeralValue
@@ -28,7 +29,7 @@ from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
 from plait.engine.migration import warn_of_dropped
 from plait.engine.plan import GraphPlan, NodePlan, Writes
-from plait.engine.questions import Pending, asker_of, is_answer_map
+from plait.engine.questions import Pending, Standing, answerable, asker_of, is_answer_map
 from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome, is_shown
 from plait.engine.starts import adopt_starts
@@ -80,9 +81,9 @@ def begin(loop: Loop) -> Begin:
     snapshot = cast("Snapshot | None", (yield Load(spec.checkpoint_id))) if looks else None
     if snapshot is None and spec.checkpoint_id is not None:
         raise unknown_checkpoint(spec.checkpoint_id, spec.where)
+    loop.restore(snapshot)
     if spec.only_due:
         check_due(loop, snapshot)
-    loop.restore(snapshot)
     if loop.moved is not None:
         warn_of_dropped(loop.plan, loop.moved, spec.where)
     if snapshot is not None and spec.resume is not MISSING and _says_go_on(loop, snapshot):
@@ -279,10 +280,10 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     pending = Pending(snapshot.writes)
     if loop.asked:
         asked_anew = {each for qid in pending.questions for each in pending.tasks_of[qid]}
+        now = loop.env.now() if spec.checkpoint_id is None else -inf  # as in `ring`
         for task in loop.prepare(known_only=True):
-            if task.id in asked_anew:
-                continue
-            pending.stand_in(task.id, loop.asked.get(task.order, ()))
+            if task.id not in asked_anew and task.order in loop.asked:
+                pending.stand_in(task.id, answerable(loop.asked[task.order], now))
     again = not pending.questions and spec.checkpoint_id is not None
     if again:
         pending.reopen(snapshot.writes)
@@ -462,7 +463,7 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         task.asked().answers.update(answers)
 
 
-def stand_for(task: Task, asked: Mapping[str, str], answered: Container[str]) -> None:
+def stand_for(task: Task, asked: Standing, answered: Container[str]) -> None:
     """A task takes the place of one that was asking when the thread was written to by hand.
 
     Args:

@@ -436,7 +436,7 @@ class Running(Asking):
         answers = self.spec.answers
         if parent.former is not None:  # answers to what was called then were given to who called
             answers = parent.asked().answers
-        if self.journal or answers:
+        if self.journal or answers or parent.former is not None:
             restore.settle_from_journal(task, self.journal, dict(answers))
         above = parent.questions
         if above is not None and (above.to_hand_on or above.handed_on):
