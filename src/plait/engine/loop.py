@@ -482,10 +482,9 @@ class Loop(Running):
                 yield from self._stop_tasks()
         finally:
             try:
-                torn = self._whole is not None
                 if self._whole is not None:
                     self._unsaved, self._whole = self._whole.put_back(self), None
-                if self._unsaved and (self.saving or torn) and not self._left:
+                if self._unsaved and self.spec.saved and not self._left:
                     yield from self._acknowledge()
             finally:
                 yield from self._leave()
@@ -505,12 +504,18 @@ class Loop(Running):
                     self._called(event, [])
                     yield from self._hang_up()
                 elif isinstance(event, (TaskFinished, TaskFailed)):
-                    task = event.task
-                    self._inflight.pop(task, None)
-                    whole = task.parent is None and task not in self._cut
-                    if isinstance(event, TaskFinished) and whole:
-                        task.writes = event.writes
-                        self._unsaved.append(task)
+                    self._stopped_or_done(self._as_expired(event))
+
+    def _stopped_or_done(self, event: TaskFinished | TaskFailed) -> None:
+        """A task that was to stop has ended. What it did to its end is kept: it will not be asked
+        again for what it has done."""
+        task = event.task
+        if self._inflight.get(task) != event.attempt:
+            return  # a late answer of an attempt that was given up
+        del self._inflight[task]
+        if isinstance(event, TaskFinished) and task not in self._cut:
+            task.writes, task.error = event.writes, None
+            self._unsaved.append(task)
 
     def show_output(self) -> None:
         """From here on there is an output; one that will not stay is remembered as it is now."""
