@@ -13,7 +13,7 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ThreadBusyError, UnknownInterruptError
+from plait.errors import RunDeadlineError, ThreadBusyError, UnknownInterruptError
 from plait.func import task
 from plait.graph import START, StateGraph
 from plait.stored import Woken, awake, list_threads, wake
@@ -250,6 +250,20 @@ def test_a_run_that_fails_once_it_was_written_to_is_not_tried_again_and_again(
     assert isinstance(woken.error, ValueError)
     assert [*waken(graph)] == []
     assert ran == ["nap"]
+
+
+@waking
+@pytest.mark.parametrize("written_to", [False, True])
+def test_nor_is_one_whose_deadline_has_passed(env: Any, waken: Waken, written_to: bool) -> None:
+    graph = waits_for(60, sleep, InMemorySaver(), inside=False)
+    graph.invoke({"items": []}, at("a"), deadline=30)
+    if written_to:
+        graph.update_state(at("a"), {"items": ["a note"]})
+    env.clock += 60
+    (woken,) = waken(graph)
+    assert isinstance(woken.error, RunDeadlineError)
+    assert [*waken(graph)] == []
+    assert graph.invoke(None, at("a"), deadline=30)["items"][-1] == "slept"
 
 
 def test_of_sends_that_wait_each_keeps_its_time_when_their_thread_is_written_to(env: Any) -> None:

@@ -5,14 +5,14 @@ The answer is stored like a caller's, so that a later one comes too late, whatev
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import INTERRUPT, RESUME
 from plait.engine.questions import Standing, due_of
 from plait.engine.records import Snapshot, TaskWrites
 from plait.errors import ThreadBusyError
-from plait.timers import TimedInterrupt
+from plait.timers import TimedInterrupt, TimedOut
 
 if TYPE_CHECKING:
     from plait.engine.loop import Loop
@@ -62,6 +62,22 @@ def standing_times(
     ]
 
 
+def _standing(
+    loop: Loop, writes: Iterable[tuple[str, str, Any]]
+) -> Iterator[tuple[str, str, float, bool]]:
+    """The questions of `standing_times`: task that asks now, question, time, and whether it
+    sleeps."""
+    if not loop.asked:
+        return
+    went_on = {task_id for task_id, channel, _ in writes if channel != RESUME}
+    answered = {id for _, channel, value in writes if channel == RESUME for id in value}
+    for task in loop.prepare(known_only=True):
+        if task.id not in went_on:
+            for id, said in loop.asked.get(task.order, {}).items():
+                if id not in answered and (due := due_of(said)) is not None:
+                    yield task.id, id, due, said[2]
+
+
 def check_due(loop: Loop, snapshot: Snapshot | None) -> None:
     """Raise a ThreadBusyError unless a time that the thread waits for has come.
 
@@ -69,13 +85,10 @@ def check_due(loop: Loop, snapshot: Snapshot | None) -> None:
         snapshot: what the loop has restored.
     """
     now, writes = loop.env.now(), snapshot.writes if snapshot is not None else ()
-    waited_for = times(timed_questions(writes))
-    if loop.asked:
-        wrote = {task_id for task_id, channel, _ in writes if channel != RESUME}
-        tasks = loop.prepare(known_only=True)
-        went_on = {task.order for task in tasks if task.id in wrote}
-        answered = {id for _, channel, value in writes if channel == RESUME for id in value}
-        waited_for += standing_times(loop.asked, went_on, answered)
+    waited_for = [
+        *times(timed_questions(writes)),
+        *(due for _, _, due, _ in _standing(loop, writes)),
+    ]
     if not any(due <= now for due in waited_for):
         raise ThreadBusyError(
             f"No time that {loop.spec.where} waits for has come: another run has gone on with it, "
@@ -91,15 +104,22 @@ def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     if loop.spec.within is not None or loop.spec.checkpoint_id is not None:
         return []
     now = loop.env.now()
-    saved: list[TaskWrites] = []
+    rung: dict[str, dict[str, Any]] = {}
     for task_id, questions in timed_questions(snapshot.writes).items():
-        due = {id: each.late_answer for id, each in questions.items() if each.due <= now}
-        if due:
-            for other, channel, value in snapshot.writes:
-                if other == task_id and channel == RESUME:
-                    due = {**value, **due}
-            snapshot.writes.append((task_id, RESUME, due))
-            saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, due)], merge=True))
+        for id, each in questions.items():
+            if each.due <= now:
+                rung.setdefault(task_id, {})[id] = each.late_answer
+    for task_id, id, due, sleeps in _standing(loop, snapshot.writes):
+        if due <= now:
+            rung.setdefault(task_id, {})[id] = None if sleeps else TimedOut(due)
+    saved: list[TaskWrites] = []
+    for task_id, answers in rung.items():
+        due = answers
+        for other, channel, value in snapshot.writes:
+            if other == task_id and channel == RESUME:
+                due = {**value, **due}
+        snapshot.writes.append((task_id, RESUME, due))
+        saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, due)], merge=True))
     return saved
 
 

@@ -145,9 +145,6 @@ class Questions:
         if self.handed_on and (before := self.handed_on.pop(stranger(value, called=True), None)):
             self.answers[asked.id] = self.answers[before]
             return self._checked(before, schema, asked)
-        if type(asked) is TimedInterrupt and asked.due <= now and id not in self.timed:
-            self.answers[id] = asked.late_answer  # its time has come since it was asked before
-            return self._checked(id, schema, asked)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
 
@@ -207,6 +204,8 @@ class Questions:
             asked: the question. Its default is the program's own word, and fits as it is.
         """
         answer = self.answers[question]
+        if type(answer) is TimedOut and type(asked) is TimedInterrupt:
+            answer = asked.late_answer
         if self.heard is not None:
             self.heard.add(question)
         if type(answer) is TimedOut:
@@ -281,11 +280,9 @@ def due_of(asker: Any) -> float | None:
     return None if isinstance(asker, str) else asker[1]
 
 
-def answerable(asked: Standing, now: float) -> list[str]:
-    """Those of such questions that somebody may answer: others sleep, or their time has come."""
-    return [
-        id for id, said in asked.items() if isinstance(said, str) or not (said[2] or said[1] <= now)
-    ]
+def answerable(asked: Standing) -> list[str]:
+    """Those of such questions that somebody may answer: others sleep."""
+    return [id for id, said in asked.items() if isinstance(said, str) or not said[2]]
 
 
 def timeless(asked: Standing) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Generator, Mapping, Sequence
-from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.ephemeral_value import EphemeralValue
@@ -253,7 +252,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
     if spec.resume is MISSING and not (yield from _stands_there(loop, snapshot)):
         yield from _replay(loop, snapshot, writes)
         return
-    saved = ring(loop, snapshot) if snapshot.writes else []
+    saved = ring(loop, snapshot)
     if spec.resume is not MISSING:
         saved.extend(_answers(loop, snapshot))
     if writes:
@@ -280,10 +279,9 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     pending = Pending(snapshot.writes)
     if loop.asked:
         asked_anew = {each for qid in pending.questions for each in pending.tasks_of[qid]}
-        now = loop.env.now() if spec.checkpoint_id is None else -inf  # as in `ring`
         for task in loop.prepare(known_only=True):
             if task.id not in asked_anew and task.order in loop.asked:
-                pending.stand_in(task.id, answerable(loop.asked[task.order], now))
+                pending.stand_in(task.id, answerable(loop.asked[task.order]))
     again = not pending.questions and spec.checkpoint_id is not None
     if again:
         pending.reopen(snapshot.writes)
@@ -308,7 +306,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
 
 def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input: go on where the thread stopped."""
-    saved = ring(loop, snapshot) if snapshot.writes else []
+    saved = ring(loop, snapshot)
     adopt(loop, snapshot, goes_on=True)
     loop.check_nodes()
     if saved and loop.saving:
