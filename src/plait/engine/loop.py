@@ -201,13 +201,17 @@ class Loop(Running):
 
     def _cut_short(self, tasks: list[Task]) -> Generator[Command, Any, Outcome | None]:
         """A super-step had a time limit, or did not go well; returns the outcome of a run that ends
-        with questions."""
+        with questions. (Whoever gave one an answer that does not fit hears that instead.)"""
         if self._step_limit is not None:
             yield from self._unlimit_step(self._step_limit)
         if self._failure is not None:
             yield from self._fail()
         if self._interrupted and self._asks():
-            return (yield from self._interrupt(tasks))
+            outcome = yield from self._interrupt(tasks)
+            refused = self._refused_call()
+            if refused is not None:
+                raise refused
+            return outcome
         if self._drained is not None:
             yield from self._drain(self._drained)
         return None
