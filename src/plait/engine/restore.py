@@ -441,7 +441,7 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         task.asked().former = task.former
     stored = journal.get(task.id)
     if stored is not None:
-        task.prior = [(c, v) for c, v in stored if c in (INTERRUPT, RESUME, ERROR)]
+        task.prior = _left_by_earlier_attempts(stored)
         if is_outcome(stored):
             task.writes = [(c, v) for c, v in stored if c != AHEAD and c not in MARKS]
             task.saved = True
@@ -459,6 +459,14 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
                         task.asked().timed[question.id] = question
     if answers:
         task.asked().answers.update(answers)
+
+
+def _left_by_earlier_attempts(stored: Writes) -> Writes:
+    """The questions, errors and answers of a task. All its answers are one write: a task that asks
+    again and again would else keep those of each turn beside those of every turn before."""
+    left = [(channel, value) for channel, value in stored if channel in (INTERRUPT, ERROR)]
+    answers = {id: answer for c, value in stored if c == RESUME for id, answer in value.items()}
+    return [*left, (RESUME, answers)] if answers else left
 
 
 def stand_for(task: Task, asked: Standing, answered: Container[str]) -> None:
