@@ -98,6 +98,7 @@ def database(url: str) -> Generator[Any]:
             yield saver
     else:
         with SqliteSaver.from_conn_string(url) as saver:
+            saver.setup()  # a server whose database cannot be opened does not start
             yield saver
 
 

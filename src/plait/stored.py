@@ -6,7 +6,7 @@ questions and Sends. Nothing is claimed or written but by `wake`, which makes or
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -25,7 +25,8 @@ from plait.checkpoint.log.requests import (
 )
 from plait.constants import INTERRUPT, ONLY_DUE, RESUME
 from plait.drivers.env import run_env
-from plait.engine.alarms import timed_questions
+from plait.engine.alarms import standing_times, timed_questions, times
+from plait.engine.questions import standing_of
 from plait.errors import ConfigError, ConfigTypeError, CorruptCheckpointError, StorageError
 from plait.timers import epoch_of
 
@@ -214,17 +215,19 @@ def _look(shelf: _Shelf, row: LaneRow, head: Page | None = None) -> Plan[StoredT
         thread.step, thread.source = metadata.get("step"), str(metadata.get("source", ""))
         sends = [send.node for send in frontier.get("sends", ())]
         thread.next = (*sends, *sorted(frontier.get("next", ())))
-        _take_questions(reader, writes, thread)
+        _take_questions(reader, writes, thread, frontier)
     except StorageError as error:
         thread.error, thread.problem = error, str(error)
     return thread
 
 
-def _take_questions(reader: LaneReader, rows: list[WriteRow], thread: StoredThread) -> None:
+def _take_questions(
+    reader: LaneReader, rows: list[WriteRow], thread: StoredThread, frontier: Mapping[str, Any]
+) -> None:
+    written = [(row.path, *write) for row in rows for write in reader.writes_frame(row)]
     asked: list[tuple[str, str, Any]] = [
-        (row.path, channel, reader.codec.loads(data))
-        for row in rows
-        for channel, data in reader.writes_frame(row)
+        (path, channel, reader.codec.loads(data))
+        for path, channel, data in written
         if channel in (INTERRUPT, RESUME) and isinstance(data, bytes)
     ]
     answered = {id for _, channel, value in asked if channel == RESUME for id in value}
@@ -236,8 +239,9 @@ def _take_questions(reader: LaneReader, rows: list[WriteRow], thread: StoredThre
         if question.id not in answered
     }
     thread.questions = tuple(questions.values())
-    timed = [each.due for waits in timed_questions(asked).values() for each in waits.values()]
-    thread.due = min(timed, default=None)
+    went_on = {path for path, channel, _ in written if channel != RESUME}
+    standing = standing_times(standing_of(frontier.get("asked")), went_on, answered)
+    thread.due = min((*times(timed_questions(asked)), *standing), default=None)
 
 
 # --- waking --------------------------------------------------------------------------------------

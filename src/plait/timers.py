@@ -100,9 +100,16 @@ class Timer:
         """What tells the question from others where calls race."""
         return f"sleep {self._given}" if self.sleeps else value
 
-    def question(self, value: Any, id: str, schema: Any, now: float) -> TimedInterrupt:
-        """The question, asked for the first time."""
-        due = now + self._seconds if self._at is None else self._at
+    def question(
+        self, value: Any, id: str, schema: Any, now: float, due: float | None
+    ) -> TimedInterrupt:
+        """The question, asked for the first time.
+
+        Args:
+            due: the time that it has, where it is asked in the place of another one.
+        """
+        if due is None:
+            due = now + self._seconds if self._at is None else self._at
         asked = TimedInterrupt(
             value, id, due=due, default=self._default, sleeps=self.sleeps, response_schema=schema
         )
@@ -137,17 +144,26 @@ def seconds_of(given: Seconds, what: str) -> float:
     return _float(seconds)
 
 
-def answer_timer(timeout: Seconds | None, default: Any) -> Timer:
-    """The timer of `interrupt(timeout=, default=)`.
+def answer_timer(timeout: Seconds | None, default: Any, schema: Any) -> Timer:
+    """The timer of `interrupt(timeout=, default=, response_schema=)`.
 
     Raises:
-        ConfigError: there is a default and no timeout, or the timeout is no length of time.
+        ConfigError: there is a default and no timeout, the timeout is no length of time, or the
+            default is neither None nor of the schema.
     """
     if timeout is None:
         raise ConfigError(
             "interrupt(default=...) is the answer when nobody answers in time: give it a timeout= "
             "(seconds, or a timedelta) too."
         )
+    if not (default is MISSING or default is None or schema is None or isinstance(schema, dict)):
+        try:
+            schema.check(default)
+        except Exception as error:
+            raise ConfigError(
+                f"interrupt(default={default!r}) does not fit its response_schema, which every "
+                f"other answer must: {error}"
+            ) from error
     return Timer(seconds_of(timeout, "The timeout of interrupt()"), default=default)
 
 

@@ -267,7 +267,7 @@ def interrupt(
             question is told of it. With a type, the answer comes as an object of it.
         timeout: how long the question waits, in seconds or as a timedelta. The first call on the
             thread after that time goes on without an answer.
-        default: what is returned then; without one, the call raises.
+        default: what is returned then, None or what fits the type; without one, the call raises.
 
     Returns:
         The answer.
@@ -275,7 +275,8 @@ def interrupt(
     Raises:
         GraphInterrupt: while there is no answer. Let it pass.
         InterruptRaceError: concurrent calls inside one task without a `key`.
-        ConfigError: called outside of a node, tool or task of a running graph.
+        ConfigError: called outside of a node, tool or task of a running graph; a default that does
+            not fit, or has no timeout.
         ValidationError: the answer is no object of the type; the question stays open.
         InterruptTimeoutError: there was no answer in time, and there is no default.
     """
@@ -299,7 +300,7 @@ def interrupt(
         return scope.interrupt(value, key, response_schema)
     from importlib import import_module  # few questions wait for a time
 
-    timer = import_module("plait.timers").answer_timer(timeout, default)
+    timer = import_module("plait.timers").answer_timer(timeout, default, response_schema)
     return scope.interrupt(value, key, response_schema, timer)
 
 

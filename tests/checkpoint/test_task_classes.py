@@ -5,6 +5,7 @@ import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypedDict
 
 import pytest
@@ -93,6 +94,24 @@ def asks_by_a_function(trip: Trip) -> Trip:
     return {"cents": helps()}
 
 
+quote_seven = partial(quote_alone, 7)
+
+
+def asks_a_partial(trip: Trip) -> Trip:
+    return {"cents": quote_seven().result().cents}
+
+
+def helps_with(task: Any, cents: int) -> int:
+    return task(cents).result().cents
+
+
+seven_by_a_function = partial(helps_with, quote_alone, cents=7)
+
+
+def asks_by_a_partial(trip: Trip) -> Trip:
+    return {"cents": seven_by_a_function()}
+
+
 def helps() -> int:
     return quote_alone(7).result().cents
 
@@ -109,6 +128,8 @@ NODES = [
     asks_a_package,
     asks_a_register,
     asks_by_a_function,
+    asks_a_partial,
+    asks_by_a_partial,
 ]
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 

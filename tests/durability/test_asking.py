@@ -13,7 +13,7 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import ThreadBusyError
-from plait.func import task
+from plait.func import entrypoint, task
 from plait.testing.processes import GAVE_UP, Child
 from plait.types import Command, interrupt
 
@@ -136,3 +136,38 @@ def test_what_a_called_task_asks_is_stored_with_its_caller(saver: Any) -> None:
         raise AssertionError("the process did not end here")
     graph = fan(saver, ("calls", calls), ("fails", adder("mended")))
     assert graph.invoke(Command(resume="yes"), CONFIG)["items"] == ["first: yes", "mended", "last"]
+
+
+def in_a_node(saver: Any) -> Any:
+    def ask_on(state: Any) -> dict[str, Any]:
+        return {"items": [interrupt(f"more {nth}?") for nth in range(60)]}
+
+    return fan(saver, ("ask", ask_on)), {"items": []}
+
+
+def in_a_workflow(saver: Any) -> Any:
+    @entrypoint(checkpointer=saver)
+    def ask_on(given: Any) -> list[str]:
+        return [interrupt(f"more {nth}?") for nth in range(60)]
+
+    return ask_on, "begin"
+
+
+def in_a_graph_inside(saver: Any) -> Any:
+    inner, given = in_a_node(None)
+    return fan(saver, ("inner", lambda state: {"items": inner.invoke(given)["items"]})), given
+
+
+@pytest.mark.parametrize("make", [in_a_node, in_a_workflow, in_a_graph_inside])
+def test_each_answer_is_stored_once_however_often_its_task_asks_again(make: Any) -> None:
+    saver, answer = InMemorySaver(), "x" * 1000
+    graph, given = make(saver)
+    asked = graph.invoke(given, CONFIG)
+    bytes_at: dict[int, int] = {}
+    for turn in range(1, 60):
+        assert "__interrupt__" in asked
+        asked = graph.invoke(Command(resume=answer), CONFIG)
+        bytes_at[turn] = saver.usage("1").total
+    grown = bytes_at[50] - bytes_at[25]
+    places = 2 if make is in_a_graph_inside else 1  # the task that asks, and the one around it
+    assert grown < 1.5 * 25 * len(answer) * places

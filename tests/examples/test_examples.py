@@ -168,6 +168,7 @@ STOPPED = [
     ("react --model nope:x", 1, "UnknownProviderError: Unable to infer the model provider"),
     ("react --model openai:x", 1, "ModelAuthenticationError: openai:x failed: "),
     ("supervisor --model openai:x", 1, "ModelAuthenticationError: openai:x failed: "),
+    ("supervisor --model google_genai:x", 1, "ModelAuthenticationError: google:x failed: "),
     ("haystack_agent --model openai:x", 1, "Error: openai:x failed: Missing credentials."),
     ("haystack_agent --resume nowhere.json", 1, "FileNotFoundError: File not found: nowhere.json"),
     ("haystack_agent --resume text", 1, "JSONDecodeError: Invalid JSON file text"),
@@ -183,6 +184,8 @@ STOPPED = [
     ("kill", 1, "usage: kill.py ROOT OUT [FINISH]; "),
     ("support --serve 99999", 2, "argument --serve: not a port, 0 to 65535: 99999"),
     ("support --serve PORT", 1, "Address already in use. 0 takes a free one."),
+    ("support --serve 0 --db nowhere/it.sqlite", 1, "cannot be used (unable to open database"),
+    ("support --db nowhere/it.sqlite", 1, "ConnectionError: No server came up: "),
     ("support --model openai:x", 1, "Server A answers 502 ModelAuthenticationError: openai:x "),
 ]
 

@@ -15,6 +15,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_stream_writer
 from plait.drivers.backlog import BACKLOG
 from plait.errors import NodeCancelledError
+from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
 from plait.scope import current_scope
 
@@ -267,6 +268,81 @@ def test_a_closed_run_gives_its_thread_back_and_goes_on_later() -> None:
     stream.close()
     assert graph.invoke(None, config) == {"x": 2}
     assert ran == ["first", "second"]
+
+
+class Done(TypedDict, total=False):
+    quick: str
+    slow: str
+
+
+def until_stopped() -> None:
+    """Hold a sync task until its run is being stopped; it goes on to its end all the same."""
+    scope: Any = current_scope.get()
+    while not scope.run.driver.is_cancelled(scope.task):
+        threading.Event().wait(0.001)
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("called", [False, True], ids=["node", "called task"])
+def test_what_was_done_while_a_stream_was_closed_is_not_done_again(
+    durability: Any, is_async: bool, called: bool
+) -> None:
+    ran: list[str] = []
+    closing = True
+
+    def quick() -> str:
+        ran.append("quick")
+        return "quick"
+
+    def slow() -> str:
+        if closing:
+            until_stopped()
+        ran.append("slow")
+        return "slow"
+
+    def workflow() -> Any:
+        if not called:
+            builder: Any = StateGraph(Done)
+            for code in (quick, slow):
+                builder.add_node(code.__name__, lambda state, code=code: {code.__name__: code()})
+                builder.add_edge(START, code.__name__)
+            return builder.compile(checkpointer=InMemorySaver())
+        if is_async:
+
+            async def amain(given: Any) -> Any:
+                calls = [task(slow)(), task(quick)()]
+                return [await call for call in calls]
+
+            return entrypoint(checkpointer=InMemorySaver())(amain)
+
+        def main(given: Any) -> Any:
+            return [call.result() for call in [task(slow)(), task(quick)()]]
+
+        return entrypoint(checkpointer=InMemorySaver())(main)
+
+    graph = workflow()
+    config: Any = {"configurable": {"thread_id": "1"}}
+    options: Any = {"durability": durability, "stream_mode": "updates"}
+
+    async def closed_in_a_loop() -> None:
+        stream = graph.astream({}, config, **options)
+        assert "quick" in await anext(stream)
+        await stream.aclose()
+
+    if is_async:
+        asyncio.run(closed_in_a_loop())
+    else:
+        stream = graph.stream({}, config, **options)
+        assert "quick" in next(stream)
+        stream.close()
+    assert ran == ["quick", "slow"]
+    closing = False
+    if is_async:
+        asyncio.run(graph.ainvoke(None, config))
+    else:
+        graph.invoke(None, config)
+    assert ran == ["quick", "slow"]
 
 
 def test_those_who_listen_hear_that_a_stream_was_closed() -> None:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -171,6 +172,43 @@ def test_without_a_default_the_node_is_told(env: Any, call: Any) -> None:
     call(graph, {})
     env.clock += 60
     assert call(graph, None) == {"said": "nothing"}
+
+
+class Verdict(BaseModel):
+    ok: bool
+
+
+def asks_for(schema: Any, default: Any) -> Any:
+    def code(state: Any) -> Any:
+        said = interrupt("ok?", timeout=60, default=default, response_schema=schema)
+        return {"said": repr(said)}
+
+    return code
+
+
+@pytest.mark.parametrize(
+    ("default", "said"), [(None, "None"), ({"ok": False}, "Verdict(ok=False)"), ("?", "")]
+)
+def test_the_default_of_a_typed_question_is_none_or_fits_the_type(
+    env: Any, call: Any, default: Any, said: str
+) -> None:
+    graph = one_node(asks_for(Verdict, default))
+    if not said:
+        with pytest.raises(ConfigError, match="response_schema"):
+            call(graph, {})
+        return
+    call(graph, {})
+    with pytest.raises(ValidationError):
+        call(graph, Command(resume={"no": "verdict"}))
+    env.clock += 60
+    assert call(graph, None) == {"said": said}
+
+
+def test_a_default_that_fits_no_more_is_still_the_answer(env: Any, call: Any) -> None:
+    saver = InMemorySaver()
+    call(one_node(asks_for(Verdict, {"ok": True}), saver), {})
+    env.clock += 60
+    assert call(one_node(asks_for(bool, False), saver), None) == {"said": "{'ok': True}"}
 
 
 @pytest.mark.parametrize("until", [False, True])

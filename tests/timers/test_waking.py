@@ -6,15 +6,19 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
 from plait.checkpoint.memory import InMemorySaver
-from plait.errors import ThreadBusyError
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import RunDeadlineError, ThreadBusyError, UnknownInterruptError
+from plait.func import task
 from plait.graph import START, StateGraph
-from plait.stored import Woken, awake, wake
+from plait.stored import Woken, awake, list_threads, wake
 from plait.timers import sleep
+from plait.types import Command, Send, interrupt
 
 
 class State(TypedDict, total=False):
@@ -150,3 +154,152 @@ def test_a_thread_wakes_at_each_time_that_it_waits_for(env: Any, waken: Waken) -
         env.clock += 1
         assert [*waken(graph)] == [("a", waits, None)]
     assert sorted(graph.get_state(at("a")).values["items"]) == ["5", "50", "500"]
+
+
+# --- threads that are written to while they wait --------------------------------------------------
+
+
+@task
+def nap_in_a_task(seconds: float) -> str:
+    sleep(seconds)
+    return "slept"
+
+
+def asks(seconds: float) -> str:
+    return interrupt("ok?", timeout=seconds, default="nobody")
+
+
+def due(saver: Any) -> float | None:
+    (thread,) = list_threads(saver)
+    return thread.due
+
+
+def waits_for(seconds: float, code: Callable[[float], Any], saver: Any, *, inside: bool) -> Any:
+    """Waits in a node, or in a graph inside one."""
+    builder: Any = StateGraph(State)
+    builder.add_node("wait", lambda state: {"items": [code(seconds) or "slept"]})
+    builder.add_edge(START, "wait")
+    if inside:
+        outer: Any = StateGraph(State).add_node("inner", builder.compile())
+        builder = outer.add_edge(START, "inner")
+    return builder.compile(checkpointer=saver)
+
+
+@waking
+@pytest.mark.parametrize("inside", [False, True], ids=["node", "graph"])
+@pytest.mark.parametrize(
+    ("code", "came"),
+    [(sleep, "slept"), (lambda s: nap_in_a_task(s).result(), "slept"), (asks, "nobody")],
+    ids=["sleep", "task", "question"],
+)
+def test_a_thread_that_is_written_to_still_wakes_at_its_time(
+    env: Any, waken: Waken, inside: bool, code: Any, came: str
+) -> None:
+    saver = InMemorySaver()
+    graph = waits_for(60, code, saver, inside=inside)
+    graph.invoke({"items": []}, at("a"))
+    time = env.now() + 60
+    env.clock += 30
+    for note in ("a note", "another"):
+        graph.update_state(at("a"), {"items": [note]})
+        assert due(saver) == time
+    assert [*waken(graph)] == []
+    graph.invoke(None, at("a"))
+    assert due(saver) == time, "it was asked again, and not anew"
+    graph.update_state(at("a"), {"items": ["a third"]})
+    env.clock += 30
+    assert [*waken(graph)] == [("a", False, None)]
+    assert graph.get_state(at("a")).values["items"][-1] == came
+    assert due(saver) is None
+
+
+def test_an_answer_to_a_thread_that_was_written_to_counts_in_time_and_is_refused_late(
+    env: Any,
+) -> None:
+    def code(seconds: float) -> str:
+        return f"{asks(seconds)}, {interrupt('sure?')}"
+
+    for late in (False, True):
+        saver = InMemorySaver()
+        graph = waits_for(60, code, saver, inside=False)
+        (question,) = graph.invoke({"items": []}, at("a"))["__interrupt__"]
+        graph.update_state(at("a"), {"items": ["a note"]})
+        env.clock += 61 if late else 59
+        if late:
+            with pytest.raises(UnknownInterruptError):
+                graph.invoke(Command(resume={question.id: "yes"}), at("a"))
+            assert [*wake(graph)] == [("a", True, None)]
+        else:
+            graph.invoke(Command(resume={question.id: "yes"}), at("a"))
+        env.clock += 2
+        assert due(saver) is None, "it was answered, and waits for a person alone"
+        said = graph.invoke(Command(resume="sure"), at("a"))["items"]
+        assert said == ["a note", "nobody, sure" if late else "yes, sure"]
+
+
+@waking
+def test_a_run_that_fails_once_it_was_written_to_is_not_tried_again_and_again(
+    env: Any, waken: Waken
+) -> None:
+    saver, ran = InMemorySaver(), list[str]()
+    graph = naps(saver, ran)
+    graph.invoke({"items": []}, at("a"))
+    graph.update_state(at("a"), {"items": ["fail"]})
+    env.clock += 5
+    (woken,) = waken(graph)
+    assert isinstance(woken.error, ValueError)
+    assert [*waken(graph)] == []
+    assert ran == ["nap"]
+
+
+@waking
+@pytest.mark.parametrize("written_to", [False, True])
+def test_nor_is_one_whose_deadline_has_passed(env: Any, waken: Waken, written_to: bool) -> None:
+    graph = waits_for(60, sleep, InMemorySaver(), inside=False)
+    graph.invoke({"items": []}, at("a"), deadline=30)
+    if written_to:
+        graph.update_state(at("a"), {"items": ["a note"]})
+    env.clock += 60
+    (woken,) = waken(graph)
+    assert isinstance(woken.error, RunDeadlineError)
+    assert [*waken(graph)] == []
+    assert graph.invoke(None, at("a"), deadline=30)["items"][-1] == "slept"
+
+
+def test_of_sends_that_wait_each_keeps_its_time_when_their_thread_is_written_to(env: Any) -> None:
+    def nap(seconds: int) -> State:
+        sleep(seconds)
+        return {"items": [f"{seconds}"]}
+
+    builder: Any = StateGraph(State).add_node(nap)
+    sends = [Send("nap", seconds) for seconds in (20, 10)]
+    builder.add_conditional_edges(START, lambda state: sends, ["nap"])
+    graph = builder.compile(checkpointer=InMemorySaver())
+    graph.invoke({"items": []}, at("a"))
+    graph.update_state(at("a"), {"items": ["a note"]}, as_node=START)
+    graph.update_state(at("a"), None)
+    env.clock += 10
+    assert [*wake(graph)] == [("a", True, None)]
+    (left,) = graph.get_state(at("a")).interrupts
+    assert left.due == env.now() + 10
+
+
+def test_a_fork_of_an_old_checkpoint_waits_anew(env: Any) -> None:
+    saver = InMemorySaver()
+    graph = waits_for(60, asks, saver, inside=False)
+    graph.invoke({"items": []}, at("a"))
+    waiting = graph.get_state(at("a")).config
+    env.clock += 60
+    assert [*wake(graph)] == [("a", False, None)]
+    fork = graph.update_state(waiting, {"items": ["again"]})
+    (question,) = graph.invoke(None, fork)["__interrupt__"]
+    assert question.due == env.now() + 60
+    assert graph.invoke(Command(resume="yes"), at("a"))["items"] == ["again", "yes"]
+
+
+def test_what_is_waited_for_for_ever_is_in_a_file_that_was_written_to(env: Any) -> None:
+    with SqliteSaver.from_conn_string(":memory:") as saver:
+        graph = waits_for(inf, sleep, saver, inside=False)
+        graph.invoke({"items": []}, at("a"))
+        graph.update_state(at("a"), {"items": ["a note"]})
+        assert due(saver) == inf

@@ -1,5 +1,6 @@
 """Tools that ask before they run: what runs, how often, and what the question leaves out."""
 
+import asyncio
 from functools import partial
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ from langchain_core.tools import tool as langchain_tool
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import ConfigError, InvalidDecisionError, ToolDefinitionError
+from plait.func import entrypoint, task
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
 from plait.prebuilt import InjectedState, ToolNode, ToolRuntime
@@ -215,6 +217,66 @@ def test_a_wrong_answer_is_told_to_whoever_gave_it_and_the_question_stays(handle
     result = app.invoke(Command(resume={ids[2]: YES}), CONFIG)
     assert told(result) == {"c1": "paid", "c2": "paid"}
     assert sorted(ran) == [1, 2], "what was approved beside a wrong answer ran once"
+
+
+def in_one_node(pay: Any) -> Any:
+    return graph(pay), message(*(call_of("pay", f"c{n}", euro=n) for n in range(3)))
+
+
+def in_a_workflow(pay: Any) -> Any:
+    call = task(pay.invoke, name="call")
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def main(amounts: list[int]) -> Any:
+        return [each.result() for each in [call({"euro": euro}) for euro in amounts]]
+
+    return main, [0, 1, 2]
+
+
+class InALoop:
+    """A graph whose calls are made in an event loop."""
+
+    def __init__(self, app: Any) -> None:
+        self.get_state = app.get_state
+        self.app = app
+
+    def invoke(self, given: Any, config: Any) -> Any:
+        return asyncio.run(self.app.ainvoke(given, config))
+
+
+def in_an_async_workflow(pay: Any) -> Any:
+    @task
+    async def call(euro: int) -> Any:
+        return await pay.ainvoke({"euro": euro})
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def main(amounts: list[int]) -> Any:
+        return await asyncio.gather(*[call(euro) for euro in amounts])
+
+    return InALoop(main), [0, 1, 2]
+
+
+@pytest.mark.parametrize("make", [in_one_node, in_a_workflow, in_an_async_workflow])
+@pytest.mark.parametrize("beside", [[], [0], [2], [0, 2]], ids=str)
+def test_a_wrong_answer_among_others_is_told_and_what_still_waits_is_seen(make, beside):
+    ran = []
+
+    @human_in_the_loop
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return f"paid {euro}"
+
+    app, given = make(pay)
+    ids = {shown(each)["euro"]: each.id for each in app.invoke(given, CONFIG)["__interrupt__"]}
+    answers = {ids[euro]: YES for euro in beside} | {ids[1]: {"type": "maybe"}}
+    with pytest.raises(InvalidDecisionError, match="maybe"):
+        app.invoke(Command(resume=answers), CONFIG)
+    left = [euro for euro in range(3) if euro not in beside]
+    assert [shown(each)["euro"] for each in app.get_state(CONFIG).interrupts] == left
+    app.invoke(Command(resume={ids[euro]: YES for euro in left}), CONFIG)
+    assert not app.get_state(CONFIG).next
+    assert sorted(ran) == [0, 1, 2]
 
 
 def test_a_tool_that_asks_needs_somebody_to_wait():

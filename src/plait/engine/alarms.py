@@ -5,13 +5,14 @@ The answer is stored like a caller's, so that a later one comes too late, whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import INTERRUPT, RESUME
+from plait.engine.questions import Standing, due_of
 from plait.engine.records import Snapshot, TaskWrites
 from plait.errors import ThreadBusyError
-from plait.timers import TimedInterrupt
+from plait.timers import TimedInterrupt, TimedOut
 
 if TYPE_CHECKING:
     from plait.engine.loop import Loop
@@ -37,11 +38,58 @@ def timed_questions(
     return timed
 
 
+def times(questions: Mapping[str, Mapping[str, TimedInterrupt]]) -> list[float]:
+    """The times that `timed_questions` wait for."""
+    return [each.due for asked in questions.values() for each in asked.values()]
+
+
+def standing_times(
+    asked: Mapping[str, Standing] | None, went_on: Container[str], answered: Container[str]
+) -> list[float]:
+    """The times that questions wait for which tasks had asked when the thread was written to.
+
+    Args:
+        asked: of which task (see `standing_of`).
+        went_on: places of tasks that have asked again since, have ended or failed.
+        answered: ids of questions that were answered since.
+    """
+    return [
+        due
+        for place, questions in (asked or {}).items()
+        if place not in went_on
+        for id, asker in questions.items()
+        if id not in answered and (due := due_of(asker)) is not None
+    ]
+
+
+def _standing(
+    loop: Loop, writes: Iterable[tuple[str, str, Any]]
+) -> Iterator[tuple[str, str, float, bool]]:
+    """The questions of `standing_times`: task that asks now, question, time, and whether it
+    sleeps."""
+    if not loop.asked:
+        return
+    went_on = {task_id for task_id, channel, _ in writes if channel != RESUME}
+    answered = {id for _, channel, value in writes if channel == RESUME for id in value}
+    for task in loop.prepare(known_only=True):
+        if task.id not in went_on:
+            for id, said in loop.asked.get(task.order, {}).items():
+                if id not in answered and (due := due_of(said)) is not None:
+                    yield task.id, id, due, said[2]
+
+
 def check_due(loop: Loop, snapshot: Snapshot | None) -> None:
-    """Raise a ThreadBusyError unless a time that the thread waits for has come."""
+    """Raise a ThreadBusyError unless a time that the thread waits for has come.
+
+    Args:
+        snapshot: what the loop has restored.
+    """
     now, writes = loop.env.now(), snapshot.writes if snapshot is not None else ()
-    timed = timed_questions(writes).values()
-    if not any(each.due <= now for questions in timed for each in questions.values()):
+    waited_for = [
+        *times(timed_questions(writes)),
+        *(due for _, _, due, _ in _standing(loop, writes)),
+    ]
+    if not any(due <= now for due in waited_for):
         raise ThreadBusyError(
             f"No time that {loop.spec.where} waits for has come: another run has gone on with it, "
             "or it was changed or deleted."
@@ -56,16 +104,23 @@ def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     if loop.spec.within is not None or loop.spec.checkpoint_id is not None:
         return []
     now = loop.env.now()
-    saved: list[TaskWrites] = []
+    rung: dict[str, dict[str, Any]] = {}
     for task_id, questions in timed_questions(snapshot.writes).items():
-        due = {id: each.late_answer for id, each in questions.items() if each.due <= now}
-        if due:
-            for other, channel, value in snapshot.writes:
-                if other == task_id and channel == RESUME:
-                    due = {**value, **due}
-            snapshot.writes.append((task_id, RESUME, due))
-            saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, due)], merge=True))
+        for id, each in questions.items():
+            if each.due <= now:
+                rung.setdefault(task_id, {})[id] = each.late_answer
+    for task_id, id, due, sleeps in _standing(loop, snapshot.writes):
+        if due <= now:
+            rung.setdefault(task_id, {})[id] = None if sleeps else TimedOut(due)
+    saved: list[TaskWrites] = []
+    for task_id, answers in rung.items():
+        due = answers
+        for other, channel, value in snapshot.writes:
+            if other == task_id and channel == RESUME:
+                due = {**value, **due}
+        snapshot.writes.append((task_id, RESUME, due))
+        saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, due)], merge=True))
     return saved
 
 
-__all__ = ["check_due", "ring", "timed_questions"]
+__all__ = ["check_due", "ring", "standing_times", "timed_questions", "times"]

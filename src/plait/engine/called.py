@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -102,7 +103,11 @@ def _with_parts(value: Any, names: set[str], depth: int) -> Iterator[Any]:
 
 
 def _parts(value: Any, names: set[str]) -> Iterator[Any]:
-    """What a value holds under one of the names or, if it is a collection, at all."""
+    """What a value holds under one of the names or, if it is a collection or partial, at all."""
+    if isinstance(value, partial):
+        whole = cast("partial[Any]", value)
+        yield from (whole.func, *whole.args, *whole.keywords.values())
+        return
     if isinstance(value, dict | list | tuple | set | frozenset):
         items = cast("Any", value.values() if isinstance(value, dict) else value)
         yield from items if len(items) <= _MANY else ()

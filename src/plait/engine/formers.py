@@ -13,7 +13,7 @@ label in the same place, and nobody else. That place is
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from plait.engine import namespaces
@@ -21,6 +21,7 @@ from plait.engine.likeness import likeness
 from plait.engine.tasks import task_id
 
 if TYPE_CHECKING:
+    from plait.engine.questions import Standing
     from plait.engine.tasks import Task
     from plait.types import Send
 
@@ -31,7 +32,7 @@ class Former(NamedTuple):
     ns: str
     """The namespace of the run that it was part of."""
     id: str
-    open: Container[str]
+    open: Standing
     """The questions that were open when the thread was written to: answers to others, which were
     given before, are forgotten with the code that asked."""
 
@@ -54,7 +55,7 @@ class FormerStep(NamedTuple):
     number: int
     sends: Sequence[Send]
     """Those of this super-step."""
-    open: Container[str]
+    open: Standing
     """See `Former`."""
 
     def at(self, task: Task) -> Former | None:

@@ -207,13 +207,17 @@ class Loop(Running):
 
     def _cut_short(self, tasks: list[Task]) -> Generator[Command, Any, Outcome | None]:
         """A super-step had a time limit, or did not go well; returns the outcome of a run that ends
-        with questions."""
+        with questions. (Whoever gave one an answer that does not fit hears that instead.)"""
         if self._step_limit is not None:
             yield from self._unlimit_step(self._step_limit)
         if self._failure is not None:
             yield from self._fail()
         if self._interrupted and self._asks():
-            return (yield from self._interrupt(tasks))
+            outcome = yield from self._interrupt(tasks)
+            refused = self._refused_call()
+            if refused is not None:
+                raise refused
+            return outcome
         if self._drained is not None:
             yield from self._drain(self._drained)
         return None
@@ -288,7 +292,9 @@ class Loop(Running):
             tasks.append(Task(node, (PULL, name), node.triggers, given, step))
         if self.moved is not None:
             self.moved.name(tasks)
-        if self.journal or self.spec.answers:
+        nest = self.spec.nest
+        anew = self.asked or (nest is not None and nest.former)
+        if self.journal or self.spec.answers or anew:
             answers = dict(self.spec.answers)
             for task in tasks:
                 restore.settle_from_journal(task, self.journal, answers)
@@ -486,10 +492,9 @@ class Loop(Running):
                 yield from self._stop_tasks()
         finally:
             try:
-                torn = self._whole is not None
                 if self._whole is not None:
                     self._unsaved, self._whole = self._whole.put_back(self), None
-                if self._unsaved and (self.saving or torn) and not self._left:
+                if self._unsaved and self.spec.saved and not self._left:
                     yield from self._acknowledge()
             finally:
                 yield from self._leave()
@@ -509,12 +514,18 @@ class Loop(Running):
                     self._called(event, [])
                     yield from self._hang_up()
                 elif isinstance(event, (TaskFinished, TaskFailed)):
-                    task = event.task
-                    self._inflight.pop(task, None)
-                    whole = task.parent is None and task not in self._cut
-                    if isinstance(event, TaskFinished) and whole:
-                        task.writes = event.writes
-                        self._unsaved.append(task)
+                    self._stopped_or_done(self._as_expired(event))
+
+    def _stopped_or_done(self, event: TaskFinished | TaskFailed) -> None:
+        """A task that was to stop has ended. What it did to its end is kept: it will not be asked
+        again for what it has done."""
+        task = event.task
+        if self._inflight.get(task) != event.attempt:
+            return  # a late answer of an attempt that was given up
+        del self._inflight[task]
+        if isinstance(event, TaskFinished) and task not in self._cut:
+            task.writes, task.error = event.writes, None
+            self._unsaved.append(task)
 
     def show_output(self) -> None:
         """From here on there is an output; one that will not stay is remembered as it is now."""

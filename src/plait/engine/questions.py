@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from plait.constants import ERROR, INTERRUPT, RESUME
 from plait.engine.likeness import likeness
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from plait.timers import Timer
 
 
+Standing: TypeAlias = "Mapping[str, Any]"
+"""Open questions of a task that was written past by hand, by id, each with the task that asked it.
+Of one that waits for a time, that is a list: the task, the time, and whether nobody is asked."""
 _OWN, _CALLED = "like:", "call:"
 NOBODY = _CALLED
 """Stands for a call that asked a question which another one had asked before: see `stranger`."""
@@ -131,17 +134,17 @@ class Questions:
         else:
             asked = self.timed.get(id)
             if asked is None:
-                asked = timer.question(value, id, shape, now)
+                asked = timer.question(value, id, shape, now, self._due_before(label))
                 if timer.sleeps and asked.due <= now:
                     return None
         if asked.id in self.answers:
-            return self._checked(asked.id, schema)
+            return self._checked(asked.id, schema, asked)
         before = self._asked_before(label, value)
         if before is not None:
-            return self._checked(before, schema)
+            return self._checked(before, schema, asked)
         if self.handed_on and (before := self.handed_on.pop(stranger(value, called=True), None)):
             self.answers[asked.id] = self.answers[before]
-            return self._checked(before, schema)
+            return self._checked(before, schema, asked)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
 
@@ -171,6 +174,12 @@ class Questions:
         places = sorted(self.inside, key=_order_of_calls) if self.inside else ()
         return {asked.id: asked for ns in places for asked in self.inside[ns]}
 
+    def _due_before(self, label: str) -> float | None:
+        """Until when the question waits in whose place this one is asked."""
+        if self.former is None:
+            return None
+        return due_of(self.former.open.get(question_id(self.former.id, label), ""))
+
     def _asked_before(self, label: str, value: Any) -> str | None:
         """The question of before, answered since, in whose place this one is asked."""
         if self.former is not None:
@@ -187,9 +196,16 @@ class Questions:
                 return asked
         return None
 
-    def _checked(self, question: str, schema: Any) -> Any:
-        """The answer to a question, in the shape that the question declares."""
+    def _checked(self, question: str, schema: Any, asked: Interrupt) -> Any:
+        """The answer to a question, in the shape that the question declares.
+
+        Args:
+            question: the id under which it was answered.
+            asked: the question. Its default is the program's own word, and fits as it is.
+        """
         answer = self.answers[question]
+        if type(answer) is TimedOut and type(asked) is TimedInterrupt:
+            answer = asked.late_answer
         if self.heard is not None:
             self.heard.add(question)
         if type(answer) is TimedOut:
@@ -203,6 +219,8 @@ class Questions:
         try:
             return schema.check(answer)
         except Exception as error:
+            if _is_default(asked, answer):
+                return answer
             mark_invalid_resume(error, question)
             raise
 
@@ -225,7 +243,14 @@ class Questions:
         return f"{label}:{nth}"
 
 
-def standing_of(record: Mapping[str, Any] | None) -> dict[str, dict[str, str]] | None:
+def _is_default(asked: Interrupt, answer: Any) -> bool:
+    """Whether an answer is the one that a question has where nobody gives one."""
+    if type(asked) is not TimedInterrupt or not asked.has_default:
+        return False
+    return likeness((answer,), {}) == likeness((asked.default,), {})
+
+
+def standing_of(record: Mapping[str, Any] | None) -> dict[str, Standing] | None:
     """What a checkpoint made by hand says of open questions: place of a task to the questions it
     stands for, and who asked them. Imported threads say what they are like (see `stranger`); those
     that an earlier plait has imported, nothing ("")."""
@@ -237,10 +262,32 @@ def standing_of(record: Mapping[str, Any] | None) -> dict[str, dict[str, str]] |
     }
 
 
-def asker_of(asked: Mapping[str, str]) -> str | None:
+def asker_of(asked: Standing) -> str | None:
     """The task that asked such questions; None: nobody knows."""
-    *_, asker = asked.values()
+    *_, said = asked.values()
+    asker = cast(str, said if isinstance(said, str) else said[0])
     return None if not asker or asker.startswith((_OWN, _CALLED)) else asker
+
+
+def said_of(question: Interrupt, asker: str) -> Any:
+    """What stands for who asked a question (see `Standing`)."""
+    timed = type(question) is TimedInterrupt
+    return [asker, question.due, question.sleeps] if timed else asker
+
+
+def due_of(asker: Any) -> float | None:
+    """The time that such a question waits for, if it does."""
+    return None if isinstance(asker, str) else asker[1]
+
+
+def answerable(asked: Standing) -> list[str]:
+    """Those of such questions that somebody may answer: others sleep."""
+    return [id for id, said in asked.items() if isinstance(said, str) or not said[2]]
+
+
+def timeless(asked: Standing) -> dict[str, Any]:
+    """Such questions, waiting for nothing but an answer."""
+    return {id: said if isinstance(said, str) else said[0] for id, said in asked.items()}
 
 
 def standing(prior: Writes, refused: str | None) -> Writes:
@@ -281,7 +328,9 @@ class Pending:
 
     __slots__ = ("answers", "questions", "tasks_of")
 
-    def __init__(self, writes: Iterable[tuple[str, str, Any]]) -> None:
+    def __init__(
+        self, writes: Iterable[tuple[str, str, Any]], *, with_sleeps: bool = False
+    ) -> None:
         self.questions: dict[str, Interrupt] = {}
         self.tasks_of: dict[str, dict[str, None]] = {}
         """Question id to the task that asked and those around it, which wait with it."""
@@ -290,7 +339,7 @@ class Pending:
         for task_id, channel, value in writes:
             if channel == INTERRUPT:
                 for question in value:
-                    if type(question) is TimedInterrupt and question.sleeps:
+                    if type(question) is TimedInterrupt and question.sleeps and not with_sleeps:
                         continue  # nobody is asked
                     self.questions[question.id] = question
                     self.tasks_of.setdefault(question.id, {})[task_id] = None

@@ -25,7 +25,7 @@ from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
 from plait.engine.migration import warn_of_dropped
 from plait.engine.plan import GraphPlan, NodePlan, Writes
-from plait.engine.questions import Pending, asker_of, is_answer_map
+from plait.engine.questions import Pending, Standing, answerable, asker_of, is_answer_map
 from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome, is_shown
 from plait.engine.starts import adopt_starts
@@ -75,9 +75,9 @@ def begin(loop: Loop) -> Begin:
     snapshot = cast("Snapshot | None", (yield Load(spec.checkpoint_id))) if looks else None
     if snapshot is None and spec.checkpoint_id is not None:
         raise unknown_checkpoint(spec.checkpoint_id, spec.where)
+    loop.restore(snapshot)
     if spec.only_due:
         check_due(loop, snapshot)
-    loop.restore(snapshot)
     if loop.moved is not None:
         warn_of_dropped(loop.plan, loop.moved, spec.where)
     if snapshot is not None and spec.resume is not MISSING and _says_go_on(loop, snapshot):
@@ -247,7 +247,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
     if spec.resume is MISSING and not (yield from _stands_there(loop, snapshot)):
         yield from _replay(loop, snapshot, writes)
         return
-    saved = ring(loop, snapshot) if snapshot.writes else []
+    saved = ring(loop, snapshot)
     if spec.resume is not MISSING:
         saved.extend(_answers(loop, snapshot))
     if writes:
@@ -275,9 +275,8 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     if loop.asked:
         asked_anew = {each for qid in pending.questions for each in pending.tasks_of[qid]}
         for task in loop.prepare(known_only=True):
-            if task.id in asked_anew:
-                continue
-            pending.stand_in(task.id, loop.asked.get(task.order, ()))
+            if task.id not in asked_anew and task.order in loop.asked:
+                pending.stand_in(task.id, answerable(loop.asked[task.order]))
     again = not pending.questions and spec.checkpoint_id is not None
     if again:
         pending.reopen(snapshot.writes)
@@ -302,7 +301,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
 
 def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input: go on where the thread stopped."""
-    saved = ring(loop, snapshot) if snapshot.writes else []
+    saved = ring(loop, snapshot)
     adopt(loop, snapshot, goes_on=True)
     loop.check_nodes()
     if saved and loop.saving:
@@ -437,7 +436,7 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         task.asked().former = task.former
     stored = journal.get(task.id)
     if stored is not None:
-        task.prior = [(c, v) for c, v in stored if c in (INTERRUPT, RESUME, ERROR)]
+        task.prior = _left_by_earlier_attempts(stored)
         if is_outcome(stored):
             task.writes = [(c, v) for c, v in stored if c != AHEAD and c not in MARKS]
             task.saved = True
@@ -457,7 +456,15 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         task.asked().answers.update(answers)
 
 
-def stand_for(task: Task, asked: Mapping[str, str], answered: Container[str]) -> None:
+def _left_by_earlier_attempts(stored: Writes) -> Writes:
+    """The questions, errors and answers of a task. All its answers are one write: a task that asks
+    again and again would else keep those of each turn beside those of every turn before."""
+    left = [(channel, value) for channel, value in stored if channel in (INTERRUPT, ERROR)]
+    answers = {id: answer for c, value in stored if c == RESUME for id, answer in value.items()}
+    return [*left, (RESUME, answers)] if answers else left
+
+
+def stand_for(task: Task, asked: Standing, answered: Container[str]) -> None:
     """A task takes the place of one that was asking when the thread was written to by hand.
 
     Args:

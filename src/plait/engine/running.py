@@ -28,6 +28,7 @@ from plait.engine.events import (
 )
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
+from plait.engine.reporting import task_order
 from plait.engine.retries import retry_delay
 from plait.engine.spec import NO_ITEMS, NONE_YET, Env, RunSpec
 from plait.engine.starts import is_unknown
@@ -207,6 +208,18 @@ class Running(Asking):
     def _busy(self) -> bool:
         """Whether the super-step has to wait for a task."""
         return bool(self._inflight or self._waiting or self._timers)
+
+    def _refused_call(self) -> BaseException | None:
+        """The error of a called task that was given an answer which does not fit, while the task
+        that called it waits for others: the first, in the order of tasks."""
+        failed = [
+            called
+            for task in self._interrupted
+            if task.calls is not None
+            for called in task.calls.failed
+            if called.error is not None and is_invalid_resume(called.error)
+        ]
+        return min(failed, key=task_order).error if failed else None
 
     def _asks(self) -> bool:
         """Whether the super-step ends with questions."""
@@ -436,7 +449,7 @@ class Running(Asking):
         answers = self.spec.answers
         if parent.former is not None:  # answers to what was called then were given to who called
             answers = parent.asked().answers
-        if self.journal or answers:
+        if self.journal or answers or parent.former is not None:
             restore.settle_from_journal(task, self.journal, dict(answers))
         above = parent.questions
         if above is not None and (above.to_hand_on or above.handed_on):

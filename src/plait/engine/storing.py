@@ -18,6 +18,7 @@ from plait.engine.state import State
 from plait.engine.tasks import Task
 
 if TYPE_CHECKING:
+    from plait.engine.questions import Standing
     from plait.engine.whole import Whole
 
 Flow: TypeAlias = Generator[Command, Any, None]
@@ -76,7 +77,7 @@ class Storing(Reporting):
         self.frontier = Frontier()
         self.last: tuple[str, ...] = ()
         """The nodes of the super-step that made the current checkpoint."""
-        self.asked: Mapping[str, Mapping[str, str]] | None = None
+        self.asked: Mapping[str, Standing] | None = None
         """Open questions that a checkpoint made by hand took over: place of a task to them, and who
         asked (see `standing_of`)."""
         self.copied: str | None = None

@@ -11,6 +11,8 @@ from plait.runnables.calling import is_async
 from plait.runnables.known import is_runnable
 from plait.runnables.sequence import RunnableSequence
 
+_FUNCTIONS = "function_declarations"
+
 
 class AgentModel:
     """A model with the agent's tools, or the function that picks one for each call.
@@ -165,12 +167,12 @@ def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
     bound = _bound_tools(model)
     if bound is None:
         return False
-    names = {name for one in bound if (name := _name_of(one)) is not None}
     wanted = {one.name for one in tools if not isinstance(one, Mapping)}
-    if len(bound) != len(tools) or not wanted <= names:
+    if len(bound) != len(tools) or not wanted <= set(map(_name_of, bound)):
+        has, given = (sorted(map(str, map(_label_of, each))) for each in (bound, tools))
         raise ConfigError(
-            f"The model has the tools {sorted(names)} bound to it, and create_react_agent was "
-            f"given {sorted(wanted)}. Give the agent the same tools, or a model without."
+            f"The model has the tools {has} bound to it, and create_react_agent was given {given}. "
+            "Give the agent the same tools, or a model without."
         )
     return True
 
@@ -181,13 +183,27 @@ def _bound_tools(model: Any) -> list[Any] | None:
         steps: list[Any] = cast("Any", model).steps
         return next((found for found in map(_bound_tools, steps) if found is not None), None)
     kwargs = getattr(model, "kwargs", None)
-    return cast("dict[str, Any]", kwargs).get("tools") if isinstance(kwargs, dict) else None
+    if not isinstance(kwargs, dict):
+        return None
+    bound: Sequence[Any] | None = cast("dict[str, Any]", kwargs).get("tools")
+    return None if bound is None else [tool for one in bound for tool in _apart(one)]
+
+
+def _apart(bound: Any) -> Sequence[Any]:
+    """The tools in what was bound: Google's models have all their functions in one."""
+    if not isinstance(bound, Mapping):
+        return [bound]
+    return cast("Mapping[str, Any]", bound).get(_FUNCTIONS, [bound])
 
 
 def _label_of(tool: Any) -> str | None:
-    """The name of a tool, or the type of one that the provider runs itself."""
+    """The name of a tool, or the type of one that the provider runs itself (Google names it by its
+    key)."""
     name = _name_of(tool)
-    return cast("Any", tool).get("type") if name is None and isinstance(tool, Mapping) else name
+    if name is not None or not isinstance(tool, Mapping):
+        return name
+    its = cast("Mapping[str, Any]", tool)
+    return its.get("type", next(iter(its), None))
 
 
 def _name_of(tool: Any) -> str | None:

@@ -13,7 +13,7 @@ from plait.engine.frontier import Frontier, without
 from plait.engine.likeness import likeness
 from plait.engine.loop import Loop
 from plait.engine.plan import Awaited, Writes
-from plait.engine.questions import Pending
+from plait.engine.questions import Pending, Standing, said_of, timeless
 from plait.engine.report import config_of, is_outcome
 from plait.engine.restore import adopt, input_writes, unknown_checkpoint
 from plait.engine.spec import RunSpec
@@ -213,7 +213,8 @@ class _Update:
         self.loop.origin = None
         if stored is not None and self.claims:
             yield from self._check_known(stored, updates)
-        questions = self._open_questions(stored) if stored is not None else {}
+        is_newest = asked is None or (yield from self._is_newest(asked))
+        questions = self._open_questions(stored, is_newest) if stored is not None else {}
         sent = self.loop.frontier.sends
         kept: list[TaskWrites] = []
         source = "update"
@@ -236,7 +237,7 @@ class _Update:
         if questions:
             now = self._places_now(sent)
             self.loop.asked = {now[at]: ids for at, ids in questions.items() if at in now}
-        if kept and asked is not None and not (yield from self._is_newest(asked)):
+        if not is_newest:
             kept = []  # an edit of one branch is not what another one begins with
         checkpoint = self.loop.new_checkpoint(source)
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
@@ -269,14 +270,15 @@ class _Update:
         newest = yield from self.session.marks(None, 1)
         return bool(newest) and newest[0].id == checkpoint_id
 
-    def _open_questions(self, stored: Snapshot) -> dict[str, dict[str, str]]:
+    def _open_questions(self, stored: Snapshot, is_newest: bool) -> dict[str, Standing]:
         """What the pending tasks wait for: place of a task to its questions, and its id.
 
         Their tasks get new ids, and ask again; who answers the old question need not know. Those of
-        a task that has asked again since an update before take the place of the older ones.
+        a task that has asked again since an update before take the place of the older ones. Times
+        run on, but not for the fork of an old checkpoint: there, a question begins to wait anew.
         """
-        pending = Pending(stored.writes)
-        anew: dict[str, dict[str, str]] = {}
+        pending = Pending(stored.writes, with_sleeps=is_newest)
+        anew: dict[str, dict[str, Any]] = {}
         if pending.questions:
             places = {task.id: task.order for task in self.loop.prepare(known_only=True)}
             callers = {id: call[0] for id, channel, call in stored.writes if channel == CALL}
@@ -289,8 +291,10 @@ class _Update:
                     while task_id in callers:
                         task_id = callers[task_id]
                     if task_id in places:
-                        anew.setdefault(places[task_id], {})[qid] = task_id
-        return {place: dict(ids) for place, ids in {**(self.loop.asked or {}), **anew}.items()}
+                        said = said_of(pending.questions[qid], task_id)
+                        anew.setdefault(places[task_id], {})[qid] = said
+        asked = {**(self.loop.asked or {}), **anew}
+        return {at: dict(ids) if is_newest else timeless(ids) for at, ids in asked.items()}
 
     def _places_now(self, sent: Sequence[Send]) -> dict[str, str]:
         """Places of tasks before the update, and those of the tasks that stand for them now.

@@ -15,6 +15,7 @@ from plait.checkpoint.base.port import Reading
 from plait.constants import (
     CALL,
     ERROR,
+    FAILED,
     INTERRUPT,
     NULL_TASK_ID,
     RESUME,
@@ -104,7 +105,10 @@ class Viewer:
         tasks: Sequence[PregelTask],
     ) -> StateSnapshot:
         metadata, parent = stored.metadata, stored.parent_id
-        tasks = [_with_calls(task, stored) for task in tasks]
+        callers = {id: call[0] for id, channel, call in stored.writes if channel == CALL}
+        if callers:
+            by_task = stored.by_task()
+            tasks = [_with_calls(task, by_task, callers) for task in tasks]
         asked: list[Interrupt] = []
         for task in tasks:
             asked += task.interrupts
@@ -212,14 +216,13 @@ class Viewer:
         return shown._replace(interrupts=()) if done else shown
 
 
-def _with_calls(task: PregelTask, stored: Snapshot) -> PregelTask:
-    """A task that waits, with what the tasks that it called still ask beside its own question."""
-    if not task.interrupts:
+def _with_calls(
+    task: PregelTask, by_task: Mapping[str, Writes], callers: Mapping[str, str]
+) -> PregelTask:
+    """A task that goes on, with what the tasks that it called still ask beside its own question."""
+    own = by_task.get(task.id, _NOTHING)
+    if not task.interrupts and any(c not in MARKS or c == FAILED for c, _ in own):
         return task
-    by_task = stored.by_task()
-    callers: dict[str, str] = {
-        id: value[0] for id, channel, value in stored.writes if channel == CALL
-    }
     asked = {question.id: question for question in task.interrupts}
     for id in callers:
         if _outermost(id, callers) == task.id:
