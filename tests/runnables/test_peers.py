@@ -7,11 +7,19 @@ import langchain_core.runnables as peer
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
+import plait.messages as ours
+import plait.output_parsers
+import plait.prompts
+from plait.chat_models.fake import FakeListChatModel
+from plait.prebuilt import create_react_agent
 from plait.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from plait.tools import tool
 
 
 def one_more(x):
@@ -70,6 +78,80 @@ async def test_a_real_prompt_model_and_parser_stream_through_ours():
     words = ["hello", " ", "you", " ", "there"]
     assert [chunk for chunk in chain().stream("hi") if chunk] == words
     assert [chunk async for chunk in chain().astream("hi") if chunk] == words
+
+
+class Echo(GenericFakeChatModel):
+    """Says what it was told, to those only who speak LangChain's messages."""
+
+    messages: object = ()
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        assert all(isinstance(message, BaseMessage) for message in messages)
+        told = AIMessage(" ".join(f"{m.type}:{m.content}" for m in messages))
+        return ChatResult(generations=[ChatGeneration(message=told)])
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind(tools=[convert_to_openai_tool(one) for one in tools])
+
+
+OUR_PROMPT = plait.prompts.ChatPromptTemplate.from_messages([("system", "s"), ("human", "{q}")])
+OUR_TEXT = plait.prompts.PromptTemplate.from_template("{q}")
+OUR_PARSER = plait.output_parsers.StrOutputParser()
+LISTED = RunnableLambda(lambda x: [ours.SystemMessage("s"), ours.HumanMessage(x["q"])])
+OURS_SAID = FakeListChatModel(responses=["said"])
+
+
+@pytest.mark.parametrize(
+    ("chain", "said"),
+    [
+        (OUR_PROMPT | Echo() | OUR_PARSER, "system:s human:hi"),
+        (OUR_PROMPT | Echo() | StrOutputParser(), "system:s human:hi"),
+        (OUR_PROMPT | (Echo() | StrOutputParser()), "system:s human:hi"),
+        (OUR_PROMPT | Echo().bind(stop=["x"]) | OUR_PARSER, "system:s human:hi"),
+        (OUR_PROMPT | Echo().with_retry() | OUR_PARSER, "system:s human:hi"),
+        (OUR_PROMPT | Echo().with_fallbacks([Echo()]) | OUR_PARSER, "system:s human:hi"),
+        (OUR_TEXT | Echo() | OUR_PARSER, "human:hi"),
+        (LISTED | Echo() | OUR_PARSER, "system:s human:hi"),
+        (OUR_PROMPT | OURS_SAID | StrOutputParser(), "said"),
+        (OUR_PROMPT | OURS_SAID.with_fallbacks([Echo()]) | StrOutputParser(), "said"),
+        (
+            RunnableLambda(lambda x: {"said": [ours.HumanMessage(x["q"])], "q": "you"})
+            | ChatPromptTemplate.from_messages([("placeholder", "{said}"), ("human", "{q}")])
+            | Echo()
+            | OUR_PARSER,
+            "human:hi human:you",
+        ),
+    ],
+    ids=[
+        *("our prompt and parser", "our prompt", "a chain", "bound", "tried again", "fallbacks"),
+        *("a text", "a list", "our model", "our model with a fallback", "messages for a prompt"),
+    ],
+)
+async def test_theirs_are_given_messages_of_their_own_kind(chain, said):
+    assert chain.invoke({"q": "hi"}) == said
+    assert await chain.ainvoke({"q": "hi"}) == said
+    assert "".join(chain.stream({"q": "hi"})) == said
+    assert "".join([chunk async for chunk in chain.astream({"q": "hi"})]) == said
+    assert chain.batch([{"q": "hi"}] * 2) == [said] * 2
+
+
+def test_a_model_of_theirs_in_a_chain_says_of_itself_what_it_is():
+    step = (OUR_PROMPT | Echo()).last
+    assert step.get_name() == "Echo"
+    assert step._llm_type == Echo()._llm_type
+    assert "Echo" in (OUR_PROMPT | Echo()).get_graph().draw_mermaid()
+    assert repr(step) == repr(Echo())
+
+
+def test_a_chain_around_a_model_of_theirs_is_an_agents_model():
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    agent = create_react_agent(RunnablePassthrough() | Echo(), [add])
+    told = agent.invoke({"messages": [("user", "hi")]})["messages"][-1]
+    assert (told.type, told.content) == ("ai", "human:hi")
 
 
 def test_one_handler_hears_both_as_one_tree():

@@ -53,9 +53,10 @@ def as_chat_model(model: Any) -> Any:
 
 
 def is_langchain_model(value: Any) -> bool:
-    """Whether a value is a chat model of langchain_core (False while that is not loaded)."""
+    """Whether a value is a chat model of langchain_core (False while that is not loaded), also as a
+    step of a chain."""
     module = sys.modules.get("langchain_core.language_models.chat_models")
-    return module is not None and isinstance(value, module.BaseChatModel)
+    return module is not None and isinstance(getattr(value, "guest", value), module.BaseChatModel)
 
 
 def is_haystack_generator(value: Any) -> bool:

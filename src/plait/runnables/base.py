@@ -633,7 +633,9 @@ def coerce_to_runnable(thing: Any) -> Runnable[Any, Any]:
     if isinstance(thing, Runnable):
         return cast("Runnable[Any, Any]", thing)
     if is_runnable(thing):
-        return cast("Runnable[Any, Any]", thing)
+        if _PEER not in sys.modules:
+            return cast("Runnable[Any, Any]", thing)
+        return import_module("plait.chat_models.peers").adopted(thing)
     if isinstance(thing, dict):
         return _load("parallel").RunnableParallel(thing)
     if callable(thing):
