@@ -521,6 +521,16 @@ class GraphBubbleUp(Exception):
     """Control flow of the engine on its way up. User code lets it pass."""
 
 
+def bubbles_up(error: BaseException) -> bool:
+    """Whether an error is for the engine, or for whoever gave an answer that does not fit: what is
+    there to handle errors, try again, or tell a model lets it pass.
+
+    >>> bubbles_up(GraphInterrupt()), bubbles_up(ValueError())
+    (True, False)
+    """
+    return isinstance(error, GraphBubbleUp) or is_invalid_resume(error)
+
+
 class GraphInterrupt(GraphBubbleUp):
     """The run stops here until a person answers."""
 
@@ -725,5 +735,6 @@ __all__ = [
     "UnusedCachePolicyWarning",
     "UnusedQueryWarning",
     "WeakDurabilityWarning",
+    "bubbles_up",
     "is_invalid_resume",
 ]

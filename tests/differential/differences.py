@@ -59,6 +59,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"
     ),
+    "c_answers::an_answer_that_does_not_fit_where_errors_are_handled": "Wrong answers of people",
     "c_cache::answers_are_not_cached": "Cached results and answers",
     "c_cache::clear_cache_of_an_unknown_node": "clear_cache of unknown nodes",
     "c_cache::results_of_partials_and_graphs_in_one_cache": "Cached results of what is bound",
@@ -393,6 +394,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_mw_summarization::unknown_options": "Options of middleware",
     "g_mw_tracing::one_that_is_none": "Trace policies that are none",
     "g_people_meet::a_refusal_that_a_hook_takes_back": "Approvals are bound to their calls",
+    "g_people_meet::a_wrong_answer_and_middleware_that_handles_errors": "Wrong answers of people",
     "g_people_meet::an_edit_as_the_call_starts_of_what_was_edited_before": (
         "Approvals are bound to their calls"
     ),

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import is_invalid_resume
+from langgraph.errors import NodeError, is_invalid_resume
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, RetryPolicy, interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -110,3 +111,34 @@ async def case_async(env):
 
 def case_other_errors(env):
     return is_invalid_resume(ValueError()), is_invalid_resume(RuntimeError("x"))
+
+
+def asking(way):
+    """A node that asks, with something around it or in it that handles errors."""
+
+    def asks(state):
+        return {"a": interrupt("?", response_schema=Review).ok}
+
+    def handle(state, error: NodeError):
+        return {"a": "handled"}
+
+    always = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False, retry_on=Exception)
+    chain = RunnableLambda(asks)
+    return {
+        "policy": (asks, {"retry_policy": always}),
+        "handler": (asks, {"error_handler": handle}),
+        "retry": (chain.with_retry(wait_exponential_jitter=False), {}),
+        "fallback": (chain.with_fallbacks([RunnableLambda(lambda state: {"a": "other"})]), {}),
+    }[way]
+
+
+def case_an_answer_that_does_not_fit_where_errors_are_handled(env):
+    found = []
+    for way in ("policy", "handler", "retry", "fallback"):
+        node, more = asking(way)
+        app = StateGraph(State).add_node("n", node, **more).add_edge(START, "n")
+        app = app.compile(env.saver(way))
+        app.invoke({"a": 0}, CONFIG)
+        wrong = env.error(lambda app=app: app.invoke(Command(resume="zz"), CONFIG))
+        found.append((wrong, app.get_state(CONFIG).next))
+    return found
