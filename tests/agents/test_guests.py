@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from plait.agents import create_agent
+from plait.agents.middleware import ModelRetryMiddleware, SummarizationMiddleware
 from plait.errors import ConfigError
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
@@ -23,6 +24,7 @@ ASKING = """
 import json, sys
 from importlib import import_module
 from plait.agents import create_agent
+from plait.agents.middleware import ModelRetryMiddleware, SummarizationMiddleware
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.messages import AIMessage
 from plait.testing.models import ScriptedChatModel
@@ -220,3 +222,45 @@ def test_tools_of_plaits_reach_a_model_of_theirs_as_tools_of_its_own():
             "additionalProperties": False,
         },
     }
+
+
+def test_errors_of_their_models_say_whether_to_try_again():
+    errors = import_module("langchain_core.exceptions")
+
+    failing: list[Exception] = []
+
+    class Failing(fakes.GenericFakeChatModel):
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            if failing:
+                raise failing.pop()
+            return super()._generate(*args, **kwargs)
+
+    def answer(error: Exception) -> str:
+        failing.append(error)
+        model = Failing(messages=iter(["yes"]))
+        agent = create_agent(model, middleware=[ModelRetryMiddleware(initial_delay=0)])
+        return agent.invoke({"messages": "hi"})["messages"][-1].content
+
+    assert answer(errors.ModelRateLimitError("slow")) == "yes"
+    with pytest.raises(errors.ModelAuthenticationError):
+        answer(errors.ModelAuthenticationError("no key"))
+
+
+def test_a_history_too_long_for_a_writer_of_theirs_is_cut_in_the_middle():
+    errors = import_module("langchain_core.exceptions")
+    read: list[int] = []
+
+    class Narrow(fakes.GenericFakeChatModel):
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            read.append(len(messages[0].text))
+            if len(read) == 1:
+                raise errors.ContextOverflowError("too long")
+            return super()._generate(messages, *args, **kwargs)
+
+    writer = Narrow(messages=iter(["notes"]))
+    notes = SummarizationMiddleware(writer, trigger=("messages", 9), keep=("messages", 1))
+    talk = [("user", f"turn {number}") for number in range(10)]
+    result = create_agent(ScriptedChatModel(["ok"]), middleware=[notes]).invoke({"messages": talk})
+    assert result["messages"][0].text.endswith("notes")
+    assert len(read) == 2
+    assert read[1] < read[0]
