@@ -1,8 +1,12 @@
 """An answer that is none is told to whoever gave it, whatever handles errors in between."""
 
-from typing import Any
+import operator
+import threading
+from typing import Annotated, Any
 
 import pytest
+from pydantic import BeforeValidator
+from typing_extensions import TypedDict
 
 from plait.agents import create_agent
 from plait.agents.middleware import (
@@ -21,7 +25,7 @@ from plait.messages import AIMessage
 from plait.runnables import RunnableLambda
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
-from plait.types import Command, RetryPolicy, interrupt
+from plait.types import Command, RetryPolicy, Send, interrupt
 
 USER: Any = {"messages": [("user", "hi")]}
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -147,3 +151,56 @@ def test_a_wrong_answer_is_not_tried_again():
     with pytest.raises(ValueError, match="validation error"):
         graph.invoke(Command(resume="nonsense"), THREAD)
     assert len(runs) == 2, "once to ask, once with the wrong answer"
+
+
+def test_each_question_whose_answer_was_wrong_is_open_again():
+    calls = [{"name": "sign", "args": {"name": one}, "id": one} for one in ("Ann", "Bo", "Cy")]
+    model = ScriptedChatModel([AIMessage("", tool_calls=calls), "Done."])
+    agent = create_agent(model, [sign], middleware=[PER_CALL], checkpointer=InMemorySaver())
+    asked = agent.invoke(USER, THREAD)["__interrupt__"]
+    ids = {one.value["tool_call_id"]: one.id for one in asked}
+    with pytest.raises(ValueError, match="validation error"):
+        agent.invoke(Command(resume={ids["Ann"]: "what?", ids["Bo"]: "why?"}), THREAD)
+    assert len(agent.get_state(THREAD).interrupts) == 3
+
+    for left, name in enumerate(("Bo", "Cy", "Ann"), 1):
+        result = agent.invoke(Command(resume={ids[name]: APPROVE}), THREAD)
+        assert len(result.get("__interrupt__", ())) == 3 - left
+    assert [one.content for one in result["messages"][2:5]] == [f"{one} signs" for one in ids]
+
+
+class Team(TypedDict):
+    said: Annotated[list[str], operator.add]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("fails", ["a", "c"])
+def test_a_question_is_open_again_whatever_fails_beside_it(inside: bool, fails: str):
+    def node(name: str) -> Any:
+        said = interrupt(name, response_schema=Annotated[bool, BeforeValidator(note)])
+        if name in broken:
+            refused.wait(30)
+            raise RuntimeError(name)
+        return {"said": [f"{name}: {said}"]}
+
+    def note(answer: Any) -> Any:
+        if answer == "what?":
+            refused.set()
+        return answer
+
+    broken, refused = {fails}, threading.Event()
+    builder = StateGraph(Team).add_node("node", node)
+    builder.add_conditional_edges(START, lambda state: [Send("node", n) for n in "abc"], ["node"])
+    graph: Any = builder.compile(checkpointer=None if inside else InMemorySaver())
+    if inside:
+        around = StateGraph(Team).add_node("graph", graph).add_edge(START, "graph")
+        graph = around.compile(checkpointer=InMemorySaver())
+    ids = {one.value: one.id for one in graph.invoke({"said": []}, THREAD)["__interrupt__"]}
+    with pytest.raises((RuntimeError, ValueError)):
+        graph.invoke(Command(resume={ids["b"]: "what?", ids[fails]: True}), THREAD)
+    broken.clear()
+    assert ids["b"] in {one.id for one in graph.get_state(THREAD).interrupts}
+
+    rest = {id: True for name, id in ids.items() if name != fails}
+    result = graph.invoke(Command(resume=rest), THREAD)
+    assert result["said"] == ["a: True", "b: True", "c: True"]

@@ -16,7 +16,7 @@ from plait.errors import (
     GraphInterrupt,
     NodeCancelledError,
     ParentCommand,
-    refused_question,
+    open_again,
 )
 from plait.types import Interrupt
 
@@ -64,7 +64,7 @@ def question_of(task: Task, questions: Sequence[Interrupt]) -> TaskWrites:
 
 def failure_of(task: Task, error: BaseException) -> TaskWrites | None:
     """What is stored of a task that failed for good, or was stopped; None: nothing."""
-    kept = standing(task.prior, refused_question(error))
+    kept = standing(task.prior, open_again(error))
     writes = [*kept, *marks_of(task, error)]
     if not (isinstance(error, NodeCancelledError) and error.stopped):
         writes.append((ERROR, shown(error)))

@@ -46,7 +46,9 @@ from plait.errors import (
     InvalidUpdateError,
     MigrationError,
     UnknownNodeError,
+    mark_open_again,
     nearest,
+    open_again,
 )
 from plait.typing import MISSING
 
@@ -452,7 +454,11 @@ class Loop(Running):
         assert self._failure is not None
         task, error = self._failure
         note(error, f"During task with name {task.name!r} and id {task.id!r}")
-        failed = {task: error, **self._failed_too}
+        others = sorted(self._failed_too, key=task_order)
+        failed = {task: error, **{each: self._failed_too[each] for each in others}}
+        reopened = frozenset[str]().union(*map(open_again, failed.values()))
+        if reopened:
+            mark_open_again(error, reopened)  # a run around has their answers, too
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
             ends = (failure_of(*each) for each in failed.items())

@@ -243,17 +243,17 @@ def asker_of(asked: Mapping[str, str]) -> str | None:
     return None if not asker or asker.startswith((_OWN, _CALLED)) else asker
 
 
-def standing(prior: Writes, refused: str | None) -> Writes:
+def standing(prior: Writes, refused: frozenset[str] = frozenset()) -> Writes:
     """What a failed task keeps of its earlier attempts: its questions, and the answers to them.
 
     Args:
         prior: what they left.
-        refused: a question whose answer did not fit: it is open again.
+        refused: questions whose answers did not fit: they are open again.
     """
     kept: Writes = []
     for channel, value in prior:
-        if channel == RESUME and refused in value:
-            value = {name: answer for name, answer in value.items() if name != refused}
+        if channel == RESUME and not refused.isdisjoint(value):
+            value = {name: answer for name, answer in value.items() if name not in refused}
         if channel != ERROR:
             kept.append((channel, value))
     return kept

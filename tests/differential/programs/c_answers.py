@@ -1,12 +1,14 @@
 """Questions that say which shape their answer has."""
 
+import operator
 from dataclasses import dataclass
+from typing import Annotated
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import NodeError, is_invalid_resume
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, RetryPolicy, interrupt
+from langgraph.types import Command, RetryPolicy, Send, interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -141,4 +143,35 @@ def case_an_answer_that_does_not_fit_where_errors_are_handled(env):
         app.invoke({"a": 0}, CONFIG)
         wrong = env.error(lambda app=app: app.invoke(Command(resume="zz"), CONFIG))
         found.append((wrong, app.get_state(CONFIG).next))
+    return found
+
+
+class Asked(TypedDict, total=False):
+    a: Annotated[list, operator.add]
+
+
+def asking_three(saver, inside):
+    """Three questions at once, in a graph or in one that is its node."""
+
+    def ask(name):
+        return {"a": [(name, interrupt(name, response_schema=bool))]}
+
+    builder = StateGraph(Asked).add_node("ask", ask)
+    builder.add_conditional_edges(START, lambda state: [Send("ask", n) for n in "xyz"], ["ask"])
+    if not inside:
+        return builder.compile(saver)
+    around = StateGraph(Asked).add_node("inner", builder.compile()).add_edge(START, "inner")
+    return around.compile(saver)
+
+
+def case_several_answers_that_do_not_fit(env):
+    found = []
+    for inside in (False, True):
+        app = asking_three(env.saver(str(inside)), inside)
+        ids = {one.value: one.id for one in app.invoke({"a": []}, CONFIG)["__interrupt__"]}
+        for answers in ({"x": "no way", "y": "never"}, {"y": True}):
+            resume = Command(resume={ids[name]: answer for name, answer in answers.items()})
+            answer = env.error(lambda app=app, resume=resume: app.invoke(resume, CONFIG)["a"])
+            left = sorted(one.value for one in app.get_state(CONFIG).interrupts)
+            found.append((answer, left))
     return found
