@@ -19,9 +19,10 @@ from plait.agents.middleware import (
 )
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import NodeError
-from plait.graph import START, StateGraph
+from plait.graph import START, MessagesState, StateGraph
 from plait.haystack import Tool
 from plait.messages import AIMessage
+from plait.prebuilt import ToolNode
 from plait.runnables import RunnableLambda
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
@@ -204,3 +205,18 @@ def test_a_question_is_open_again_whatever_fails_beside_it(inside: bool, fails: 
     rest = {id: True for name, id in ids.items() if name != fails}
     result = graph.invoke(Command(resume=rest), THREAD)
     assert result["said"] == ["a: True", "b: True", "c: True"]
+
+
+def test_of_several_questions_of_one_task_each_wrong_answer_leaves_one_open():
+    calls = [{"name": "ask", "args": {"name": one}, "id": one} for one in ("Ann", "Bo", "Cy")]
+    builder = StateGraph(MessagesState).add_node("tools", ToolNode([ask])).add_edge(START, "tools")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    asked = graph.invoke({"messages": [AIMessage("", tool_calls=calls)]}, THREAD)["__interrupt__"]
+    ids = {one.value: one.id for one in asked}
+    with pytest.raises(ValueError, match="validation error"):
+        graph.invoke(Command(resume={ids["Ann"]: "what?", ids["Bo"]: "why?"}), THREAD)
+    assert {one.id for one in graph.get_state(THREAD).interrupts} == {*ids.values()}
+
+    for name in ("Bo", "Cy", "Ann"):
+        result = graph.invoke(Command(resume={ids[name]: True}), THREAD)
+    assert [one.content for one in result["messages"][1:]] == ["Ann: True", "Bo: True", "Cy: True"]

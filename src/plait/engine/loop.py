@@ -24,7 +24,7 @@ from plait.common.failures import note
 from plait.constants import PULL, PUSH
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit, Run
-from plait.engine.ends import asking, failure_of
+from plait.engine.ends import asking, failure_of, reopened
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.frontier import send_key, sends_of
 from plait.engine.migration import adapt
@@ -48,7 +48,6 @@ from plait.errors import (
     UnknownNodeError,
     mark_open_again,
     nearest,
-    open_again,
 )
 from plait.typing import MISSING
 
@@ -456,9 +455,9 @@ class Loop(Running):
         note(error, f"During task with name {task.name!r} and id {task.id!r}")
         others = sorted(self._failed_too, key=task_order)
         failed = {task: error, **{each: self._failed_too[each] for each in others}}
-        reopened = frozenset[str]().union(*map(open_again, failed.values()))
-        if reopened:
-            mark_open_again(error, reopened)  # a run around has their answers, too
+        questions = frozenset[str]().union(*(reopened(*each) for each in failed.items()))
+        if questions:
+            mark_open_again(error, questions)  # a run around has their answers, too
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
             ends = (failure_of(*each) for each in failed.items())

@@ -70,6 +70,7 @@ class Questions:
         "inside",
         "main",
         "open",
+        "refused",
         "strangers",
         "task_id",
         "timed",
@@ -87,6 +88,8 @@ class Questions:
         """Questions of this attempt that have no answer."""
         self.inside: dict[str, tuple[Interrupt, ...]] = {}
         """Those of the graphs that the task has called, by their namespaces."""
+        self.refused: set[str] = set()
+        """Questions of this attempt whose answers do not fit."""
         self.counts: dict[str, int] = {}
         self.strangers: Mapping[str, str] = {}
         """Open questions of an imported task's own code, in their order, and what they are like
@@ -110,6 +113,7 @@ class Questions:
         """A new attempt begins."""
         self.open = {}
         self.inside = {}
+        self.refused = set()
         self.counts = {}
         self._met = set()
 
@@ -203,6 +207,7 @@ class Questions:
         try:
             return schema.check(answer)
         except Exception as error:
+            self.refused.add(question)
             mark_invalid_resume(error, question)
             raise
 
