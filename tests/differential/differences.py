@@ -401,6 +401,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_people_meet::an_edit_of_the_first_that_was_asked": "Approvals are bound to their calls",
     "g_mw_limits::two_limits_that_refuse_one_call": "Calls that several refuse",
     "g_people_meet::calls_that_a_limit_has_refused": "Questions about calls that are answered",
+    "g_people_meet::calls_that_give_the_structured_response": (
+        "Questions about calls that are answered"
+    ),
     "g_react::a_call_that_waited": "Stored tool calls",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
     "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",

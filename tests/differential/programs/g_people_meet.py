@@ -10,6 +10,7 @@ from langchain.agents.middleware import (
     ToolRetryMiddleware,
     wrap_model_call,
 )
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import RemoveMessage
 from langgraph.types import Command, interrupt
 
@@ -199,3 +200,15 @@ def case_a_wrong_answer_and_middleware_that_handles_errors(env):
         answer = env.error(lambda agent=agent, one=wrong, its=thread: agent.invoke(one, its))
         found.append((answer, agent.get_state(thread).next))
     return found
+
+
+def case_calls_that_give_the_structured_response(env):
+    form = ToolStrategy({"title": "total", "type": "object", "properties": {}})
+    model = model_of(ai(call("total", euro=5)), "done")
+    people = HumanInTheLoopMiddleware({"total": True})
+    saver = env.saver()
+    agent = create_agent(
+        model, [add], middleware=[people], response_format=form, checkpointer=saver
+    )
+    result = agent.invoke(USER, {"configurable": {"thread_id": "form"}})
+    return len(result.get("__interrupt__", ())), result["structured_response"]
