@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -281,6 +282,7 @@ class UnknownInterruptError(RunError, RuntimeError):
 
 
 _REFUSED = "__plait_refused__"
+_OPEN_AGAIN = "__plait_open_again__"
 
 
 def mark_invalid_resume(error: BaseException, question: str) -> None:
@@ -290,12 +292,8 @@ def mark_invalid_resume(error: BaseException, question: str) -> None:
         error: what the check raised.
         question: the question's id.
     """
-    setattr(error, _REFUSED, question)
-
-
-def refused_question(error: BaseException) -> str | None:
-    """The question whose answer did not fit and raised this error, if that is why it was raised."""
-    return getattr(error, _REFUSED, None)
+    setattr(error, _REFUSED, True)
+    mark_open_again(error, (question,))
 
 
 def is_invalid_resume(error: BaseException) -> bool:
@@ -304,7 +302,25 @@ def is_invalid_resume(error: BaseException) -> bool:
     >>> is_invalid_resume(ValueError())
     False
     """
-    return refused_question(error) is not None
+    return getattr(error, _REFUSED, False)
+
+
+def mark_open_again(error: BaseException, questions: Iterable[str]) -> None:
+    """Say of the error that a run ends with which of its questions are open again: their answers
+    did not fit.
+
+    >>> error = ValueError()
+    >>> mark_open_again(error, ["a"])
+    >>> open_again(error)
+    frozenset({'a'})
+    """
+    with suppress(Exception):  # a class that sets no attributes: it goes on without
+        setattr(error, _OPEN_AGAIN, frozenset(questions))
+
+
+def open_again(error: BaseException) -> frozenset[str]:
+    """The questions whose answers did not fit, in the run that ended with this error."""
+    return getattr(error, _OPEN_AGAIN, frozenset())
 
 
 class InvalidAnswerError(RunError, ValueError):
@@ -521,6 +537,16 @@ class GraphBubbleUp(Exception):
     """Control flow of the engine on its way up. User code lets it pass."""
 
 
+def bubbles_up(error: BaseException) -> bool:
+    """Whether an error is for the engine, or for whoever gave an answer that does not fit: what is
+    there to handle errors, try again, or tell a model lets it pass.
+
+    >>> bubbles_up(GraphInterrupt()), bubbles_up(ValueError())
+    (True, False)
+    """
+    return isinstance(error, GraphBubbleUp) or is_invalid_resume(error)
+
+
 class GraphInterrupt(GraphBubbleUp):
     """The run stops here until a person answers."""
 
@@ -725,5 +751,6 @@ __all__ = [
     "UnusedCachePolicyWarning",
     "UnusedQueryWarning",
     "WeakDurabilityWarning",
+    "bubbles_up",
     "is_invalid_resume",
 ]

@@ -11,9 +11,17 @@ from typing import Any
 import pytest
 
 from plait.agents import create_agent
+from plait.agents.middleware import (
+    AgentMiddleware,
+    ModelRetryMiddleware,
+    SummarizationMiddleware,
+)
+from plait.checkpoint.memory import InMemorySaver
 from plait.errors import ConfigError
+from plait.messages import AIMessage
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
+from plait.types import Command, interrupt
 
 theirs = import_module("langchain.agents.middleware")
 fakes = import_module("langchain_core.language_models.fake_chat_models")
@@ -23,6 +31,12 @@ ASKING = """
 import json, sys
 from importlib import import_module
 from plait.agents import create_agent
+from plait.agents.middleware import (
+    AgentMiddleware,
+    ModelRetryMiddleware,
+    SummarizationMiddleware,
+)
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.messages import AIMessage
 from plait.testing.models import ScriptedChatModel
@@ -220,3 +234,96 @@ def test_tools_of_plaits_reach_a_model_of_theirs_as_tools_of_its_own():
             "additionalProperties": False,
         },
     }
+
+
+def test_errors_of_their_models_say_whether_to_try_again():
+    errors = import_module("langchain_core.exceptions")
+
+    failing: list[Exception] = []
+
+    class Failing(fakes.GenericFakeChatModel):
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            if failing:
+                raise failing.pop()
+            return super()._generate(*args, **kwargs)
+
+    def answer(error: Exception) -> str:
+        failing.append(error)
+        model = Failing(messages=iter(["yes"]))
+        agent = create_agent(model, middleware=[ModelRetryMiddleware(initial_delay=0)])
+        return agent.invoke({"messages": "hi"})["messages"][-1].content
+
+    assert answer(errors.ModelRateLimitError("slow")) == "yes"
+    with pytest.raises(errors.ModelAuthenticationError):
+        answer(errors.ModelAuthenticationError("no key"))
+
+
+def test_a_history_too_long_for_a_writer_of_theirs_is_cut_in_the_middle():
+    errors = import_module("langchain_core.exceptions")
+    read: list[int] = []
+
+    class Narrow(fakes.GenericFakeChatModel):
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            read.append(len(messages[0].text))
+            if len(read) == 1:
+                raise errors.ContextOverflowError("too long")
+            return super()._generate(messages, *args, **kwargs)
+
+    writer = Narrow(messages=iter(["notes"]))
+    notes = SummarizationMiddleware(writer, trigger=("messages", 9), keep=("messages", 1))
+    talk = [("user", f"turn {number}") for number in range(10)]
+    result = create_agent(ScriptedChatModel(["ok"]), middleware=[notes]).invoke({"messages": talk})
+    assert result["messages"][0].text.endswith("notes")
+    assert len(read) == 2
+    assert read[1] < read[0]
+
+
+def questions_in_their_hooks() -> list[Any]:
+    """Middleware of theirs that handles errors, around what asks a question."""
+    spare = fakes.FakeListChatModel(responses=["no"])
+    return [
+        [theirs.ToolRetryMiddleware(initial_delay=0)],
+        [theirs.ToolErrorMiddleware(lambda error, request: "told to the model")],
+        [theirs.ModelRetryMiddleware(initial_delay=0), Asks()],
+        [theirs.ModelFallbackMiddleware(spare), Asks()],
+    ]
+
+
+class Asks(AgentMiddleware):
+    """Asks before the model is asked for the first time."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        if len(request.messages) == 1:
+            interrupt("may I?", response_schema=bool)
+        return handler(request)
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        if len(request.messages) == 1:
+            interrupt("may I?", response_schema=bool)
+        return await handler(request)
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_question_passes_their_middleware_that_handles_errors(number: int, is_async: bool):
+    middleware = questions_in_their_hooks()[number]
+
+    def ask(name: str) -> str:
+        """Ask."""
+        return f"{name}: {len(middleware) > 1 or interrupt(name, response_schema=bool)}"
+
+    said = AIMessage("", tool_calls=[{"name": "ask", "args": {"name": "Ann"}, "id": "1"}])
+    model = ScriptedChatModel([said, "Done."])
+    agent = create_agent(model, [ask], middleware=middleware, checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+
+    def run(given: Any) -> Any:
+        return (
+            asyncio.run(agent.ainvoke(given, thread)) if is_async else agent.invoke(given, thread)
+        )
+
+    assert len(run({"messages": "hi"})["__interrupt__"]) == 1
+    with pytest.raises(ValueError, match="validation error"):
+        run(Command(resume="nonsense"))
+    texts = [one.text for one in run(Command(resume=True))["messages"]]
+    assert texts == ["hi", "", "Ann: True", "Done."]

@@ -214,6 +214,19 @@ def test_tools_of_the_provider_stay_whatever_is_selected() -> None:
     assert shown == ["paint", own]
 
 
+def test_a_picked_tool_that_is_shown_anyway_takes_no_place_of_another() -> None:
+    @tool
+    def paint(what: str) -> str:
+        """Paint."""
+        return what
+
+    main = ScriptedChatModel(["done"])
+    picks = _Choosing(["look", "paint"])
+    selector = LLMToolSelectorMiddleware(model=picks, max_tools=1, always_include=["look"])
+    create_agent(main, [look, paint], middleware=[selector]).invoke(USER)
+    assert [one.name for one in main.calls[0].tools] == ["paint", "look"]
+
+
 class _Choosing:
     """A model that picks what it was told to."""
 

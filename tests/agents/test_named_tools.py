@@ -89,7 +89,16 @@ def test_the_name_of_a_tool_is_no_mistake_wherever_the_tool_comes_from(one: Any)
     assert told(one, tools=[{"type": "refund"}]) == []
     assert told(one, tools=[{"type": "function", "function": {"name": "refund"}}]) == []
     assert told(one, tools=[{"function_declarations": [{"name": "refund"}]}]) == []
-    assert told(one, tools=(), response_format=ToolStrategy(schema)) == []
+    if not isinstance(one, HumanInTheLoopMiddleware):
+        assert told(one, tools=(), response_format=ToolStrategy(schema)) == []
+
+
+def test_a_person_who_would_never_be_asked_about_the_answer_is_told_of() -> None:
+    schema = {"title": "refund", "type": "object", "properties": {}}
+    people = HumanInTheLoopMiddleware({"refund": True})
+    (warning,) = told(people, tools=(), response_format=ToolStrategy(schema))
+    for part in ("UnknownToolWarning", "'refund'", "nobody is asked", "after_agent"):
+        assert part in warning
 
 
 def test_tools_that_a_hook_may_bring_later_are_not_told() -> None:

@@ -1,10 +1,13 @@
 """Personal data is found and hidden: what is hidden stays hidden, and nothing else changes."""
 
 import re
+import subprocess
+import sys
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plait.agents import create_agent
@@ -49,6 +52,46 @@ def test_hiding_twice_changes_nothing(text: str, name: str):
     rule = RedactionRule(name).resolve()
     once, _ = rule.apply(text)
     assert rule.apply(once)[0] == once
+
+
+SPELT_OUT = {
+    "email": [r"\b[\w.%+-]+@(?:[^\W_]|[.-])+\.[^\W\d_]{2,}\b"],
+    "ip": [
+        r"\b(?:\d{1,3}\.){3}\d{1,3}\b",
+        r"(?<![\w:.])[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[0-9A-Fa-f:](?![\w:])",
+    ],
+    "url": [
+        r"(?i)https?://(?![/?#])[^\s<>\"{}|\\^`\[\]]+"
+        r"|\bwww\.[a-z0-9.-]*[a-z0-9](?:/\S*)?|\b[a-z0-9][a-z0-9.-]*\.[a-z0-9]+/\S*"
+    ],
+}
+"""What is found, as plain patterns: they would look at a long text of such signs for hours."""
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
+
+
+@settings(max_examples=1000)
+@given(texts, st.sampled_from(sorted(SPELT_OUT)))
+def test_detectors_find_what_their_patterns_say(text: str, name: str):
+    said = [match.span() for one in SPELT_OUT[name] for match in re.finditer(one, text)]
+    found = [(match["start"], match["end"]) for match in DETECTORS[name](text)]
+    assert found == sorted(one for one in said if name != "ip" or is_address(text[slice(*one)]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_long_text_of_signs_that_could_be_personal_does_not_stop_an_agent(name: str):
+    signs = ["a.", "1.", "a-", "ab:", ":", "a@", "a.b@", "a@b.", "_a.", "www.-", "a./", "::a."]
+    program = f"""
+from plait.agents.middleware.redaction import DETECTORS
+for sign in {signs}:
+    DETECTORS[{name!r}](sign * 99_999)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @given(st.integers(0, 10**15 - 1), st.sampled_from(["", " ", "-"]))

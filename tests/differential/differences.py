@@ -59,6 +59,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"
     ),
+    "c_answers::an_answer_that_does_not_fit_where_errors_are_handled": "Wrong answers of people",
     "c_cache::answers_are_not_cached": "Cached results and answers",
     "c_cache::clear_cache_of_an_unknown_node": "clear_cache of unknown nodes",
     "c_cache::results_of_partials_and_graphs_in_one_cache": "Cached results of what is bound",
@@ -395,12 +396,16 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_mw_summarization::unknown_options": "Options of middleware",
     "g_mw_tracing::one_that_is_none": "Trace policies that are none",
     "g_people_meet::a_refusal_that_a_hook_takes_back": "Approvals are bound to their calls",
+    "g_people_meet::a_wrong_answer_and_middleware_that_handles_errors": "Wrong answers of people",
     "g_people_meet::an_edit_as_the_call_starts_of_what_was_edited_before": (
         "Approvals are bound to their calls"
     ),
     "g_people_meet::an_edit_of_the_first_that_was_asked": "Approvals are bound to their calls",
     "g_mw_limits::two_limits_that_refuse_one_call": "Calls that several refuse",
     "g_people_meet::calls_that_a_limit_has_refused": "Questions about calls that are answered",
+    "g_people_meet::calls_that_give_the_structured_response": (
+        "Questions about calls that are answered"
+    ),
     "g_react::a_call_that_waited": "Stored tool calls",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
     "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",

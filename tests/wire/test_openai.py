@@ -544,6 +544,23 @@ async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire)
         list(responses.stream("hi"))
 
 
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("rate_limit_exceeded", ModelRateLimitError),
+        ("context_length_exceeded", ContextOverflowError),
+        (None, ModelAPIError),
+        ("vector_store_timeout", ModelError),
+    ],
+)
+def test_a_failed_response_says_what_kind_of_error_it_is(responses, wire, code, kind):
+    failed = script.response([], "failed", error={"code": code, "message": "no"})
+    wire.answer(failed)
+    with pytest.raises(ModelError, match="no") as caught:
+        responses.invoke("hi")
+    assert type(caught.value) is kind
+
+
 async def test_what_only_the_responses_api_can_do_goes_there(model, wire):
     for ask in (
         lambda: model.invoke("hi", reasoning={"effort": "low"}),

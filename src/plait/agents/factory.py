@@ -14,7 +14,7 @@ from plait.agents.model_node import ModelNode, ModelTools
 from plait.agents.responses import Responses
 from plait.agents.schemas import merged_schemas
 from plait.agents.unknown_hooks import warn_of_unknown_hooks
-from plait.agents.unknown_tools import warn_of_unknown
+from plait.agents.unknown_tools import warn_of_answers, warn_of_unknown
 from plait.agents.wiring import Wiring
 from plait.errors import ConfigError, DuplicateMiddlewareError, nearest
 from plait.graph.state import StateGraph
@@ -119,6 +119,7 @@ def create_agent(
     responses = Responses(response_format)
     node, model_tools = _tools(() if tools is None else tools, middleware)
     warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
+    warn_of_answers(middleware, responses.tools)
     model = as_agent_model(model)
     if model_tools.shown:
         refuse_other_tools(model, model_tools.shown)

@@ -32,15 +32,7 @@ class Responses:
     """
 
     def __init__(self, response_format: Any) -> None:
-        response_format = own_strategy(response_format)
-        strategies = (ToolStrategy, ProviderStrategy, AutoStrategy)
-        if response_format in strategies:
-            name = cast("type[Any]", response_format).__name__
-            raise ConfigError(
-                f"response_format={name} is a class, without a schema. Write {name}(YourSchema)."
-            )
-        if response_format is not None and not isinstance(response_format, strategies):
-            response_format = AutoStrategy(response_format)
+        response_format = _strategy_of(response_format)
         self.format: Any = response_format
         """The strategy of the agent."""
         specs: list[Any] = []
@@ -66,9 +58,9 @@ class Responses:
         """The strategy of a request, decided for its model and the tools that it is given.
 
         Raises:
-            ConfigError: It has a tool that the agent does not know.
+            ConfigError: It is none, or has a tool that the agent does not know.
         """
-        strategy = strategy_for(own_strategy(given), model, tools)
+        strategy = strategy_for(_strategy_of(given), model, tools)
         if isinstance(strategy, ToolStrategy):
             for spec in cast("ToolStrategy[Any]", strategy).schema_specs:
                 if spec.name not in self.tools:
@@ -135,6 +127,20 @@ class Responses:
             return self.tools[call["name"]].parse(call["args"])
         except ValueError as error:
             raise StructuredOutputValidationError(call["name"], error, message) from error
+
+
+def _strategy_of(given: Any) -> Any:
+    """A response format as a strategy: a schema is left to the model's provider where it can be."""
+    given = own_strategy(given)
+    strategies = (ToolStrategy, ProviderStrategy, AutoStrategy)
+    if given in strategies:
+        name = cast("type[Any]", given).__name__
+        raise ConfigError(
+            f"response_format={name} is a class, without a schema. Write {name}(YourSchema)."
+        )
+    if given is None or isinstance(given, strategies):
+        return cast("Any", given)
+    return AutoStrategy(given)
 
 
 def _answer(call: Any, told: str) -> ToolMessage:

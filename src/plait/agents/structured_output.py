@@ -41,6 +41,7 @@ ErrorHandler: TypeAlias = (
 class StructuredOutputError(ModelError):
     """A model's answer is not in the form that was asked for."""
 
+    is_retryable = True
     ai_message: AIMessage
     """The answer."""
 

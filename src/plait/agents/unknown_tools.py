@@ -1,7 +1,7 @@
-"""Warns of tools that options of middleware name and the agent does not have."""
+"""Warns of tools that options of middleware name and the agent does not have, or does not run."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
 from warnings import warn
@@ -38,6 +38,25 @@ def warn_of_unknown(middleware: Sequence[Middleware], tools: Sequence[Any], answ
                         UnknownToolWarning,
                         stacklevel=program_level(),
                     )
+
+
+def warn_of_answers(middleware: Sequence[Middleware], answers: Container[str]) -> None:
+    """Warn where a person is to decide about what runs nothing.
+
+    Args:
+        middleware: The middleware of the agent.
+        answers: The names of the tools by which the model gives its structured response.
+    """
+    for one in middleware:
+        for name in one.tools_by_option.get("interrupt_on", ()):
+            if name in answers:
+                warn(
+                    f"interrupt_on of middleware {one.name!r} names {name!r}, by which the model "
+                    "gives its structured response: no tool runs then, and nobody is asked. To "
+                    "have a person look at it, call interrupt() in an after_agent hook.",
+                    UnknownToolWarning,
+                    stacklevel=program_level(),
+                )
 
 
 def _may_come_later(middleware: Sequence[Middleware], answers: bool) -> bool:
@@ -79,4 +98,4 @@ def _names_of(tool: Any) -> Iterator[str]:
             yield from (its[key] for key in ("name", "type") if isinstance(its.get(key), str))
 
 
-__all__ = ["warn_of_unknown"]
+__all__ = ["warn_of_answers", "warn_of_unknown"]

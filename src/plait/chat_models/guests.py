@@ -67,4 +67,15 @@ def is_haystack_generator(value: Any) -> bool:
     return callable(getattr(value, "run", None)) and hasattr(takes, "messages")
 
 
-__all__ = ["as_chat_model"]
+def is_overflow(error: BaseException) -> bool:
+    """Whether an error, plait's or langchain_core's, says that the messages do not fit into the
+    model's window.
+
+    >>> from plait.errors import ContextOverflowError
+    >>> is_overflow(ContextOverflowError("9 > 8")), is_overflow(ValueError("9 > 8"))
+    (True, False)
+    """
+    return any(kind.__name__ == "ContextOverflowError" for kind in type(error).__mro__)
+
+
+__all__ = ["as_chat_model", "is_haystack_generator", "is_langchain_model", "is_overflow"]

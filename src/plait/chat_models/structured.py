@@ -25,6 +25,8 @@ Source = Literal["tool", "json"]
 class StructuredOutputError(ModelError, OutputParserException):
     """A model answered in another form than it was asked for."""
 
+    is_retryable = True
+
     def __init__(self, message: str, llm_output: str | None = None) -> None:
         OutputParserException.__init__(self, message, llm_output=llm_output)
         ModelError.__init__(self, message)

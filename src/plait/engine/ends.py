@@ -16,7 +16,7 @@ from plait.errors import (
     GraphInterrupt,
     NodeCancelledError,
     ParentCommand,
-    refused_question,
+    open_again,
 )
 from plait.types import Interrupt
 
@@ -62,9 +62,18 @@ def question_of(task: Task, questions: Sequence[Interrupt]) -> TaskWrites:
     return task.outcome([*asking(task, questions), *marks_of(task)])
 
 
+def reopened(task: Task, error: BaseException) -> frozenset[str]:
+    """The questions that are open again as a task fails by this error: their answers did not fit.
+
+    Of several that the task asked at once, the error tells of one.
+    """
+    refused = open_again(error)
+    return refused.union(task.questions.refused) if refused and task.questions else refused
+
+
 def failure_of(task: Task, error: BaseException) -> TaskWrites | None:
     """What is stored of a task that failed for good, or was stopped; None: nothing."""
-    kept = standing(task.prior, refused_question(error))
+    kept = standing(task.prior, reopened(task, error))
     writes = [*kept, *marks_of(task, error)]
     if not (isinstance(error, NodeCancelledError) and error.stopped):
         writes.append((ERROR, shown(error)))

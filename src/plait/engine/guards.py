@@ -69,7 +69,7 @@ class Guards(Caching):
         if task.started and self.spec.saved:
             task.started = False
             self._lost = self._lost or []
-            self._lost.append(task.outcome([*standing(task.prior, None), *marks_of(task)]))
+            self._lost.append(task.outcome([*standing(task.prior), *marks_of(task)]))
 
     def _anchored(self, outcome: TaskWrites) -> TaskWrites:
         """An outcome as it is stored now (an eager run stores some for later super-steps)."""
@@ -77,7 +77,7 @@ class Guards(Caching):
 
 
 def _start_of(task: Task) -> TaskWrites:
-    return task.outcome([*standing(task.prior, None), (STARTED, [task.starts, True])])
+    return task.outcome([*standing(task.prior), (STARTED, [task.starts, True])])
 
 
 __all__ = ["RUN_AGAIN", "Guards"]

@@ -17,7 +17,7 @@ from plait.engine.limits import Limits
 from plait.engine.spec import NO_ITEMS
 from plait.engine.storing import Flow
 from plait.engine.tasks import Task, task_id
-from plait.errors import GraphBubbleUp, NodeError
+from plait.errors import NodeError, bubbles_up
 
 
 class Handlers(Limits):
@@ -34,7 +34,7 @@ class Handlers(Limits):
             and self._failure is None
             and task not in self._cut
             and isinstance(error, Exception)
-            and not isinstance(error, GraphBubbleUp)
+            and not bubbles_up(error)
         )
 
     def _hand_over(self, task: Task, error: BaseException) -> Flow:

@@ -24,7 +24,7 @@ from plait.common.failures import note
 from plait.constants import PULL, PUSH
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit, Run
-from plait.engine.ends import asking, failure_of
+from plait.engine.ends import asking, failure_of, reopened
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.frontier import send_key, sends_of
 from plait.engine.migration import adapt
@@ -46,6 +46,7 @@ from plait.errors import (
     InvalidUpdateError,
     MigrationError,
     UnknownNodeError,
+    mark_open_again,
     nearest,
 )
 from plait.typing import MISSING
@@ -464,7 +465,11 @@ class Loop(Running):
         assert self._failure is not None
         task, error = self._failure
         note(error, f"During task with name {task.name!r} and id {task.id!r}")
-        failed = {task: error, **self._failed_too}
+        others = sorted(self._failed_too, key=task_order)
+        failed = {task: error, **{each: self._failed_too[each] for each in others}}
+        questions = frozenset[str]().union(*(reopened(*each) for each in failed.items()))
+        if questions:
+            mark_open_again(error, questions)  # a run around has their answers, too
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
             ends = (failure_of(*each) for each in failed.items())

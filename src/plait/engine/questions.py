@@ -73,6 +73,7 @@ class Questions:
         "inside",
         "main",
         "open",
+        "refused",
         "strangers",
         "task_id",
         "timed",
@@ -90,6 +91,8 @@ class Questions:
         """Questions of this attempt that have no answer."""
         self.inside: dict[str, tuple[Interrupt, ...]] = {}
         """Those of the graphs that the task has called, by their namespaces."""
+        self.refused: set[str] = set()
+        """Questions of this attempt whose answers do not fit."""
         self.counts: dict[str, int] = {}
         self.strangers: Mapping[str, str] = {}
         """Open questions of an imported task's own code, in their order, and what they are like
@@ -113,6 +116,7 @@ class Questions:
         """A new attempt begins."""
         self.open = {}
         self.inside = {}
+        self.refused = set()
         self.counts = {}
         self._met = set()
 
@@ -221,6 +225,7 @@ class Questions:
         except Exception as error:
             if _is_default(asked, answer):
                 return answer
+            self.refused.add(question)
             mark_invalid_resume(error, question)
             raise
 
@@ -290,17 +295,17 @@ def timeless(asked: Standing) -> dict[str, Any]:
     return {id: said if isinstance(said, str) else said[0] for id, said in asked.items()}
 
 
-def standing(prior: Writes, refused: str | None) -> Writes:
+def standing(prior: Writes, refused: frozenset[str] = frozenset()) -> Writes:
     """What a failed task keeps of its earlier attempts: its questions, and the answers to them.
 
     Args:
         prior: what they left.
-        refused: a question whose answer did not fit: it is open again.
+        refused: questions whose answers did not fit: they are open again.
     """
     kept: Writes = []
     for channel, value in prior:
-        if channel == RESUME and refused in value:
-            value = {name: answer for name, answer in value.items() if name != refused}
+        if channel == RESUME and not refused.isdisjoint(value):
+            value = {name: answer for name, answer in value.items() if name not in refused}
         if channel != ERROR:
             kept.append((channel, value))
     return kept

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import isnan
 from typing import cast
 
-from plait.errors import GraphBubbleUp, InvalidNodeError
+from plait.errors import InvalidNodeError, bubbles_up
 from plait.types import RetryPolicy
 
 _NUMBERS = ("initial_interval", "backoff_factor", "max_interval", "max_attempts")
@@ -61,7 +61,7 @@ def retry_delay(
         attempt: the number of the attempt that failed, from 1.
         jitter: gives a number in [0, 1).
     """
-    if not isinstance(error, Exception) or isinstance(error, GraphBubbleUp):
+    if not isinstance(error, Exception) or bubbles_up(error):
         return None
     for policy in policies:
         if _matches(policy, error):

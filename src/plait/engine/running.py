@@ -87,7 +87,7 @@ class Running(Asking):
         self._failure: tuple[Task, BaseException] | None = None
         """The first task that failed for good, and why: the run ends with it."""
         self._failed_too: dict[Task, BaseException] = NONE_YET
-        """Those that failed after it, of themselves."""
+        """Those that failed after it, of themselves, and all whose answer did not fit."""
         self._leaving: tuple[Task, BaseException] | None = None
         """The first task, in the order of tasks, that leads out of the graph, or was given an
         answer that does not fit: it ends the run once all others have ended, so that it does not
@@ -393,14 +393,19 @@ class Running(Asking):
         elif isinstance(error, ParentCommand) or is_invalid_resume(error):
             if self._leaving is None or task.order < self._leaving[0].order:
                 self._leaving = (task, error)
+            if not isinstance(error, ParentCommand):  # its question is open again, whoever is first
+                self._fails_too(task, error)
         elif self._failure is None or self._failure is self._leaving:
             self._failure = (task, error)
             self._drop((*self._waiting, *self._timers), resolved)
             self._waiting.clear()
             self._timers = NO_ITEMS
         elif _is_own(error) and task not in self._cut:
-            self._failed_too = self._failed_too or {}
-            self._failed_too[task] = error
+            self._fails_too(task, error)
+
+    def _fails_too(self, task: Task, error: BaseException) -> None:
+        self._failed_too = self._failed_too or {}
+        self._failed_too[task] = error
 
     def _drop(self, tasks: Iterable[Task], resolved: list[Task]) -> None:
         """Tasks that will not run to their end: whoever called one must not wait for it."""

@@ -15,10 +15,10 @@ from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, cast
 
 from plait.errors import (
-    GraphBubbleUp,
     InvalidValueError,
     NotSupportedError,
     ToolDefinitionError,
+    bubbles_up,
 )
 from plait.haystack.components import default_to_dict, reading_component
 from plait.haystack.errors import (
@@ -82,9 +82,9 @@ class _Executed(BaseTool):
             return await super()._arun(**arguments)
         try:
             return "", await function(**arguments)
-        except GraphBubbleUp:
-            raise
         except Exception as error:
+            if bubbles_up(error):
+                raise
             raise tool.failed(error, arguments) from error
 
 
@@ -118,9 +118,9 @@ def _caught(request: Any, execute: Callable[[Any], Any]) -> Any:
     """Run one call; what it raises comes out as the artifact of its message."""
     try:
         return execute(request)
-    except GraphBubbleUp:
-        raise
     except Exception as error:
+        if bubbles_up(error):
+            raise
         return _failed(request, error)
 
 
@@ -128,9 +128,9 @@ async def _acaught(request: Any, execute: Callable[[Any], Any]) -> Any:
     """The async twin of `_caught`."""
     try:
         return await execute(request)
-    except GraphBubbleUp:
-        raise
     except Exception as error:
+        if bubbles_up(error):
+            raise
         return _failed(request, error)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typing_extensions import TypedDict
 
 from plait.constants import END
-from plait.errors import GraphBubbleUp, InvalidValueError
+from plait.errors import InvalidValueError, bubbles_up
 from plait.graph.state import StateGraph
 from plait.haystack.breakpoints import (
     CHAT_GENERATOR,
@@ -219,9 +219,9 @@ class Loop:
             raise stop_at(here, run.break_point)
         try:
             yield
-        except GraphBubbleUp:  # a question to a person, on its way up
-            raise
         except Exception as error:
+            if bubbles_up(error):  # a question to a person, on its way up
+                raise
             asked = here.component == CHAT_GENERATOR
             culprit = worker_of(self.generator) if asked else run.invoker
             raise failure(error, here, culprit) from error

@@ -9,7 +9,7 @@ from inspect import iscoroutinefunction
 from typing import Any, TypeAlias, cast
 
 from plait.common.reflection import signature
-from plait.errors import GraphBubbleUp, ToolDefinitionError
+from plait.errors import ToolDefinitionError, bubbles_up
 from plait.haystack.errors import DeserializationError, ToolInvocationError, reading
 from plait.haystack.registry import lookup_class, lookup_function, name_of, remember
 from plait.haystack.schema_check import wrong_in_schema
@@ -92,9 +92,9 @@ class Tool:
         """
         try:
             return self.function(**kwargs)
-        except GraphBubbleUp:  # a question to a person, on its way up
-            raise
         except Exception as error:
+            if bubbles_up(error):  # a question to a person, on its way up
+                raise
             raise self.failed(error, kwargs) from error
 
     @property

@@ -13,10 +13,10 @@ from typing_extensions import TypedDict
 from plait.callbacks.context import finds_config, handed
 from plait.common.failures import note
 from plait.errors import (
-    GraphBubbleUp,
     GraphInterrupt,
     NotSupportedError,
     ToolInputError,
+    bubbles_up,
     is_invalid_resume,
 )
 from plait.messages import ToolMessage, message_chunk_to_message
@@ -470,8 +470,8 @@ class ToolNode(Runnable[Any, Any]):
         Raises:
             Exception: `error`, if the model is not to be told.
         """
-        if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
-            raise error  # the second: a person must mend it, not the model
+        if bubbles_up(error):
+            raise error
         told = self._telling.told(error)
         if told is None:
             _note(error, call)

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.common.closing import aclose
-from plait.errors import GraphBubbleUp, InvalidValueError
+from plait.errors import InvalidValueError, bubbles_up
 from plait.objects.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
@@ -226,7 +226,7 @@ class _Attempts:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, GraphBubbleUp):
+        if error is None or bubbles_up(error):
             return False  # a question, or a command for the graph around, is no failure
         if not isinstance(error, self._of.exceptions_to_handle):
             return False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import TypedDict
 
-from plait.errors import GraphBubbleUp, InvalidValueError
+from plait.errors import InvalidValueError, bubbles_up
 from plait.runnables.base import Input, Output, Runnable
 from plait.runnables.binding import Configs, RunnableBindingBase
 from plait.runnables.config import RunnableConfig
@@ -179,7 +179,7 @@ class RunnableRetry(RunnableBindingBase[Input, Output]):
         return await _EACH_ALONE.abatch(self, inputs, config, **given)
 
     def _goes_on(self, error: BaseException, attempt: int) -> bool:
-        if attempt >= self.max_attempt_number or isinstance(error, GraphBubbleUp):
+        if attempt >= self.max_attempt_number or bubbles_up(error):
             return False  # a question, or a command for the graph around, is no failure
         which = self.retry_exception_types
         return isinstance(error, which) if isinstance(which, tuple) else which(error)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.errors import ToolDefinitionError
+from plait.errors import ToolDefinitionError, bubbles_up
 from plait.tools.injected import Handler, is_tool_exception
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ def handled(tool: "BaseTool", error: Exception) -> Any:
     Raises:
         Exception: `error` itself, if the tool does not handle its kind.
     """
+    if bubbles_up(error):
+        raise
     if is_tool_exception(error):
         told = str(error.args[0]) if error.args else "Tool execution error"
         handler = tool.handle_tool_error

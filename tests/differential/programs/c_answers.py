@@ -1,11 +1,14 @@
 """Questions that say which shape their answer has."""
 
+import operator
 from dataclasses import dataclass
+from typing import Annotated
 
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import is_invalid_resume
+from langgraph.errors import NodeError, is_invalid_resume
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, RetryPolicy, Send, interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -110,3 +113,65 @@ async def case_async(env):
 
 def case_other_errors(env):
     return is_invalid_resume(ValueError()), is_invalid_resume(RuntimeError("x"))
+
+
+def asking(way):
+    """A node that asks, with something around it or in it that handles errors."""
+
+    def asks(state):
+        return {"a": interrupt("?", response_schema=Review).ok}
+
+    def handle(state, error: NodeError):
+        return {"a": "handled"}
+
+    always = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False, retry_on=Exception)
+    chain = RunnableLambda(asks)
+    return {
+        "policy": (asks, {"retry_policy": always}),
+        "handler": (asks, {"error_handler": handle}),
+        "retry": (chain.with_retry(wait_exponential_jitter=False), {}),
+        "fallback": (chain.with_fallbacks([RunnableLambda(lambda state: {"a": "other"})]), {}),
+    }[way]
+
+
+def case_an_answer_that_does_not_fit_where_errors_are_handled(env):
+    found = []
+    for way in ("policy", "handler", "retry", "fallback"):
+        node, more = asking(way)
+        app = StateGraph(State).add_node("n", node, **more).add_edge(START, "n")
+        app = app.compile(env.saver(way))
+        app.invoke({"a": 0}, CONFIG)
+        wrong = env.error(lambda app=app: app.invoke(Command(resume="zz"), CONFIG))
+        found.append((wrong, app.get_state(CONFIG).next))
+    return found
+
+
+class Asked(TypedDict, total=False):
+    a: Annotated[list, operator.add]
+
+
+def asking_three(saver, inside):
+    """Three questions at once, in a graph or in one that is its node."""
+
+    def ask(name):
+        return {"a": [(name, interrupt(name, response_schema=bool))]}
+
+    builder = StateGraph(Asked).add_node("ask", ask)
+    builder.add_conditional_edges(START, lambda state: [Send("ask", n) for n in "xyz"], ["ask"])
+    if not inside:
+        return builder.compile(saver)
+    around = StateGraph(Asked).add_node("inner", builder.compile()).add_edge(START, "inner")
+    return around.compile(saver)
+
+
+def case_several_answers_that_do_not_fit(env):
+    found = []
+    for inside in (False, True):
+        app = asking_three(env.saver(str(inside)), inside)
+        ids = {one.value: one.id for one in app.invoke({"a": []}, CONFIG)["__interrupt__"]}
+        for answers in ({"x": "no way", "y": "never"}, {"y": True}):
+            resume = Command(resume={ids[name]: answer for name, answer in answers.items()})
+            answer = env.error(lambda app=app, resume=resume: app.invoke(resume, CONFIG)["a"])
+            left = sorted(one.value for one in app.get_state(CONFIG).interrupts)
+            found.append((answer, left))
+    return found

@@ -278,6 +278,7 @@ def case_strategies_that_middleware_chooses(env):
         run(both, "text", tools=[add], middleware=[choosing(None)]),
         run(both, '{"count": 2}', middleware=[choosing(ProviderStrategy(Count))]),
         run(None, '{"count": 2}', tools=[add], middleware=[choosing(ProviderStrategy(Count))]),
+        run(both, answer("Count", count=3), middleware=[choosing(Count)]),
         env.error(lambda: run(Weather, middleware=[choosing(ToolStrategy(Count))])),
     ]
 

@@ -9,11 +9,26 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     ToolRetryMiddleware,
 )
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelError,
+    ModelInvalidRequestError,
+    ModelNotFoundError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+    OutputParserException,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
+from pydantic import BaseModel
 
 USER = {"messages": [("user", "hi")]}
 AT_ONCE = {"initial_delay": 0.0, "jitter": False}
@@ -64,6 +79,10 @@ def model_of(*script):
 
 def call(name, id="1", **args):
     return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+class Answer(BaseModel):
+    number: int
 
 
 def ai(*calls):
@@ -168,6 +187,37 @@ async def case_model_async(env):
     made, _ = retried([ValueError("a"), "fine"])
     lost, _ = retried([ValueError("a")] * 3)
     return shown(await made.ainvoke(USER)), shown(await lost.ainvoke(USER))
+
+
+class Hopeless(ModelRateLimitError):
+    is_retryable = False
+
+
+class Hopeful(ModelInvalidRequestError):
+    is_retryable = True
+
+
+def case_errors_say_themselves_whether_to_try_again(env):
+    plain = [ModelError, ModelRateLimitError, ModelAPIError, ModelConnectionError]
+    refused = [ModelAuthenticationError, ModelPermissionDeniedError, ModelInvalidRequestError]
+    others = [ModelNotFoundError, ModelTimeoutError, ContextOverflowError, OutputParserException]
+    found = []
+    for kind in [*plain, *refused, *others, Hopeless, Hopeful]:
+        model = model_of(kind("no"), "yes")
+        agent = create_agent(model, middleware=[ModelRetryMiddleware(max_retries=1, **AT_ONCE)])
+        answer = env.error(lambda agent=agent: agent.invoke(USER)["messages"][-1].content)
+        found.append((kind.__name__, answer, len(model.seen)))
+    return found
+
+
+def case_answers_in_another_form_are_asked_for_again(env):
+    wrong = ai(call("Answer", number="x"))
+    right = ai(call("Answer", number=1))
+    model = model_of(wrong, right)
+    form = ToolStrategy(Answer, handle_errors=False)
+    again = ModelRetryMiddleware(max_retries=1, **AT_ONCE)
+    agent = create_agent(model, middleware=[again], response_format=form)
+    return agent.invoke(USER)["structured_response"].number
 
 
 def case_model_refused(env):

@@ -4,10 +4,15 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
+    ModelFallbackMiddleware,
     ToolCallLimitMiddleware,
+    ToolErrorMiddleware,
+    ToolRetryMiddleware,
+    wrap_model_call,
 )
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import RemoveMessage
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from .scripted import add, ai, call, model_of, mul
 
@@ -168,3 +173,42 @@ def case_a_refusal_that_a_hook_takes_back(env):
     result = agent.invoke(Command(resume={"decisions": [REJECT]}), thread)
     asked = [each.value for each in result.get("__interrupt__", [])]
     return asked, [(m.type, m.content) for m in result["messages"]]
+
+
+@wrap_model_call
+def may_i(request, handler):
+    """Asks before the model is."""
+    interrupt("may I?", response_schema=bool)
+    return handler(request)
+
+
+def case_a_wrong_answer_and_middleware_that_handles_errors(env):
+    alone = HumanInTheLoopMiddleware(ADD, interrupt_mode="per_call")
+    found = []
+    for number, middleware in enumerate(
+        [
+            [ToolRetryMiddleware(initial_delay=0), alone],
+            [ToolErrorMiddleware(lambda error, request: "told"), alone],
+            [ModelFallbackMiddleware(model_of("another")), may_i],
+        ]
+    ):
+        thread = {"configurable": {"thread_id": f"wrong {number}"}}
+        model = model_of(ai(call("add", a=1, b=2)), "done")
+        agent = create_agent(model, [add], middleware=middleware, checkpointer=env.saver())
+        agent.invoke(USER, thread)
+        wrong = Command(resume={"type": "maybe"})
+        answer = env.error(lambda agent=agent, one=wrong, its=thread: agent.invoke(one, its))
+        found.append((answer, agent.get_state(thread).next))
+    return found
+
+
+def case_calls_that_give_the_structured_response(env):
+    form = ToolStrategy({"title": "total", "type": "object", "properties": {}})
+    model = model_of(ai(call("total", euro=5)), "done")
+    people = HumanInTheLoopMiddleware({"total": True})
+    saver = env.saver()
+    agent = create_agent(
+        model, [add], middleware=[people], response_format=form, checkpointer=saver
+    )
+    result = agent.invoke(USER, {"configurable": {"thread_id": "form"}})
+    return len(result.get("__interrupt__", ())), result["structured_response"]

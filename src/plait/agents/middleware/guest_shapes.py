@@ -4,7 +4,9 @@ Objects of LangChain's are only made where some of its are there already, so imp
 costs nothing new.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NotRequired, Required, cast, get_args, get_origin
 
@@ -13,6 +15,7 @@ from typing_extensions import TypedDict, get_type_hints
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.middleware.state import AgentState, OmitFromSchema
 from plait.chat_models.langchain import LangChainChatModel, to_ours, to_theirs
+from plait.errors import bubbles_up
 from plait.graph.message import add_messages
 from plait.messages.foreign import is_foreign
 from plait.prebuilt.guests import own_command
@@ -21,6 +24,36 @@ from plait.types import Command
 
 OWN_KEYS = frozenset(("messages", "jump_to", "structured_response"))
 """Keys of the state that the agent declares itself."""
+
+
+# --- what bubbles up -----------------------------------------------------------------------------
+
+
+@cache
+def _passing() -> type[Exception]:
+    """langgraph's control flow: hooks of LangChain's that handle errors let it pass."""
+    base: Any = import_module("langgraph.errors").GraphBubbleUp
+    return type("Passing", (base,), {"__doc__": "What bubbles up through a hook."})
+
+
+@contextmanager
+def letting_pass() -> Generator[None]:
+    """Inside a hook of LangChain's: what bubbles up in plait does so in its terms."""
+    try:
+        yield
+    except Exception as error:
+        if bubbles_up(error):
+            raise _passing()(error) from error
+        raise
+
+
+@contextmanager
+def let_pass() -> Generator[None]:
+    """Around such a hook: what has passed is what it was."""
+    try:
+        yield
+    except _passing() as passed:
+        raise passed.args[0] from None
 
 
 # --- to theirs -----------------------------------------------------------------------------------
@@ -206,6 +239,8 @@ def _own_mark(mark: Any) -> Any:
 
 
 __all__ = [
+    "let_pass",
+    "letting_pass",
     "own",
     "own_policy",
     "own_request",

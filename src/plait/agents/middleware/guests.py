@@ -160,17 +160,21 @@ def _model(hook: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
         shapes = _shapes()
 
         async def inner(changed: Any) -> Any:
-            return shapes.their_response(await handler(shapes.own_request(request, changed)))
+            with shapes.letting_pass():
+                return shapes.their_response(await handler(shapes.own_request(request, changed)))
 
-        return shapes.own_response(await hook(shapes.their_request(request), inner))
+        with shapes.let_pass():
+            return shapes.own_response(await hook(shapes.their_request(request), inner))
 
     def call(self: Any, request: Any, handler: Callable[..., Any]) -> Any:
         shapes = _shapes()
 
         def inner(changed: Any) -> Any:
-            return shapes.their_response(handler(shapes.own_request(request, changed)))
+            with shapes.letting_pass():
+                return shapes.their_response(handler(shapes.own_request(request, changed)))
 
-        return shapes.own_response(hook(shapes.their_request(request), inner))
+        with shapes.let_pass():
+            return shapes.own_response(hook(shapes.their_request(request), inner))
 
     return acall if is_async else call
 
@@ -183,17 +187,21 @@ def _tool(hook: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
 
         async def inner(changed: Any) -> Any:
             given = shapes.own_tool_request(request, changed)
-            return shapes.their_tool_result(await handler(given))
+            with shapes.letting_pass():
+                return shapes.their_tool_result(await handler(given))
 
-        return shapes.own(await hook(shapes.their_tool_request(request), inner))
+        with shapes.let_pass():
+            return shapes.own(await hook(shapes.their_tool_request(request), inner))
 
     def call(self: Any, request: Any, handler: Callable[..., Any]) -> Any:
         shapes = _shapes()
 
         def inner(changed: Any) -> Any:
-            return shapes.their_tool_result(handler(shapes.own_tool_request(request, changed)))
+            with shapes.letting_pass():
+                return shapes.their_tool_result(handler(shapes.own_tool_request(request, changed)))
 
-        return shapes.own(hook(shapes.their_tool_request(request), inner))
+        with shapes.let_pass():
+            return shapes.own(hook(shapes.their_tool_request(request), inner))
 
     return acall if is_async else call
 

@@ -7,7 +7,7 @@ from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.cache_marks import request_for
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.chat_models.guests import as_chat_model
-from plait.errors import GraphBubbleUp
+from plait.errors import bubbles_up
 
 
 class ModelFallbackMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -39,10 +39,9 @@ class ModelFallbackMiddleware(AgentMiddleware[Any, Any, Any]):
         for attempt in left[:-1]:
             try:
                 return handler(attempt)
-            except GraphBubbleUp:
-                raise
-            except Exception:  # the next model may answer; the last one's error is raised
-                continue
+            except Exception as error:  # the next model may answer; the last one's is raised
+                if bubbles_up(error):
+                    raise
         return handler(left[-1])
 
     async def awrap_model_call(
@@ -55,10 +54,9 @@ class ModelFallbackMiddleware(AgentMiddleware[Any, Any, Any]):
         for attempt in left[:-1]:
             try:
                 return await handler(attempt)
-            except GraphBubbleUp:
-                raise
-            except Exception:  # as above
-                continue
+            except Exception as error:  # as above
+                if bubbles_up(error):
+                    raise
         return await handler(left[-1])
 
 

@@ -15,7 +15,7 @@ class ModelRetryMiddleware(AgentMiddleware[Any, Any, Any]):
     Args:
         max_retries: Attempts after the first.
         retry_on: Exception classes, or a function of the error. By default all errors but those
-            that say that the request is wrong. Others are raised at once.
+            that say that this is no use (`is_retryable`). Others are raised at once.
         on_failure: What becomes of the last error: "continue": the agent's answer says that the
             model failed. "error": it is raised. A function gives the answer's text.
         backoff_factor: Each wait is this many times as long as the one before (0: all are alike).

@@ -35,16 +35,24 @@ Detector = Callable[[str], list[PIIMatch]]
 
 # --- detectors -----------------------------------------------------------------------------------
 
-_EMAIL = re.compile(r"\b[\w.%+-]+@(?:[^\W_]|[.-])+\.[^\W\d_]{2,}\b")
+# Whatever the text, the time that this takes grows with its length alone: what could be part of a
+# match is read once, not once for each place where one could begin (`++` gives nothing back). Else
+# whoever writes to an agent could stop it by a long text of the right signs.
+
+_LOCAL = re.compile(r"(?<![\w.%+-])[\w.%+-]++(?=@)")
+_BEGIN = re.compile(r"\b[\w.%+-]")
+_DOMAIN = re.compile(r"@(?:[^\W_]|[.-])+\.[^\W\d_]{2,}\b")
 _CARD = re.compile(r"\b(?:\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}|\d{4}[ -]?\d{6}[ -]?\d{4,5})\b")
 _SHORT_CARD = re.compile(r"3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}")
 """Cards with less than 16 digits begin with what their issuers own."""
 _IPV4 = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")
-_IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[0-9A-Fa-f:](?![\w:])")
+_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]*+:[0-9A-Fa-f]*+:[0-9A-Fa-f:])[0-9A-Fa-f:.]++")
 _MAC = re.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
 _URL = re.compile(
     r"https?://(?![/?#])[^\s<>\"{}|\\^`\[\]]+"
-    r"|\b(?:www\.[a-z0-9.-]*[a-z0-9](?:/\S*)?|[a-z0-9][a-z0-9.-]*\.[a-z0-9]+/\S*)",
+    r"|\bwww\.[a-z0-9.-]*[a-z0-9](?:/\S*)?"
+    r"|(?<![a-z0-9.-])(?:(?<=\w)[a-z0-9]*+)?[.-]*+"  # up to the first place that begins a word
+    r"\b(?P<bare>[a-z0-9][a-z0-9.-]*\.[a-z0-9]+/\S*)",
     re.IGNORECASE,
 )
 
@@ -55,7 +63,15 @@ def detect_email(content: str) -> list[PIIMatch]:
     >>> detect_email("write to ann@x.org")[0]["value"]
     'ann@x.org'
     """
-    return _found("email", _EMAIL, content)
+    found: list[PIIMatch] = []
+    end = 0
+    for local in _LOCAL.finditer(content):
+        begin = _BEGIN.search(content, max(local.start(), end), local.end())
+        domain = _DOMAIN.match(content, local.end()) if begin else None
+        if begin and domain:
+            end = domain.end()
+            found.append(_match("email", content, begin.start(), end))
+    return found
 
 
 def detect_credit_card(content: str) -> list[PIIMatch]:
@@ -73,7 +89,13 @@ def detect_ip(content: str) -> list[PIIMatch]:
     >>> [match["value"] for match in detect_ip("10.0.0.1, 999.0.0.1, 2001:db8::1, 10:30:00")]
     ['10.0.0.1', '2001:db8::1']
     """
-    found = [*_found("ip", _IPV4, content), *_found("ip", _IPV6, content)]
+    found = _found("ip", _IPV4, content)
+    for signs in _IPV6.finditer(content):
+        text, after = signs[0], content[signs.end() : signs.end() + 1]
+        if after.isalnum() or after == "_":  # up to the dot before a word
+            text = text.rpartition(".")[0]
+        end = signs.start() + len(text.rstrip("."))
+        found.append(_match("ip", content, signs.start(), end))
     return sorted(filter(_is_address, found), key=lambda match: match["start"])
 
 
@@ -92,7 +114,8 @@ def detect_url(content: str) -> list[PIIMatch]:
     >>> [match["value"] for match in detect_url("https://x.org, www.y.org or z.org/page")]
     ['https://x.org,', 'www.y.org', 'z.org/page']
     """
-    return _found("url", _URL, content)
+    found = _URL.finditer(content)
+    return [_match("url", content, *one.span(one.lastgroup or 0)) for one in found]
 
 
 DETECTORS: dict[str, Detector] = {
@@ -106,10 +129,11 @@ DETECTORS: dict[str, Detector] = {
 
 
 def _found(kind: str, pattern: re.Pattern[str], content: str) -> list[PIIMatch]:
-    return [
-        PIIMatch(type=kind, value=match[0], start=match.start(), end=match.end())
-        for match in pattern.finditer(content)
-    ]
+    return [_match(kind, content, *match.span()) for match in pattern.finditer(content)]
+
+
+def _match(kind: str, content: str, start: int, end: int) -> PIIMatch:
+    return PIIMatch(type=kind, value=content[start:end], start=start, end=end)
 
 
 def _is_card(value: str) -> bool:

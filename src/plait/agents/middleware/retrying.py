@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 from plait.agents.middleware.options import check_counts, check_numbers
 from plait.drivers.env import run_env
 from plait.engine.retries import retry_delay
-from plait.errors import ConfigError, ModelAuthenticationError, ModelInvalidRequestError
+from plait.errors import ConfigError
 from plait.types import RetryPolicy
 
 T = TypeVar("T")
@@ -24,12 +24,15 @@ _OUTCOMES = ("continue", "error")
 
 
 def default_retry_on(error: Exception) -> bool:
-    """Whether a call is tried again by default: not where the request itself is wrong.
+    """Whether a call is tried again by default: not after an error that says that this is no use.
 
+    Errors of models say so (`is_retryable`), be they plait's or LangChain's.
+
+    >>> from plait.errors import ModelInvalidRequestError
     >>> default_retry_on(ModelInvalidRequestError("no")), default_retry_on(ValueError("maybe"))
     (False, True)
     """
-    return not isinstance(error, (ModelAuthenticationError, ModelInvalidRequestError))
+    return getattr(error, "is_retryable", True) is not False
 
 
 def _check_options(retry_on: Any, on_failure: Any) -> None:

@@ -26,9 +26,9 @@ from plait.agents.middleware.sizes import (
     window_of,
 )
 from plait.chat_models.base import BaseChatModel
-from plait.chat_models.guests import as_chat_model, is_langchain_model
+from plait.chat_models.guests import as_chat_model, is_langchain_model, is_overflow
 from plait.common.ids import new_id
-from plait.errors import ConfigError, ContextOverflowError, nearest
+from plait.errors import ConfigError, nearest
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.messages import HumanMessage, RemoveMessage
 from plait.messages.buffer import get_buffer_string
@@ -158,8 +158,8 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         asked = self._asked(older)
         try:
             said = self._writer.invoke(asked, _CALL)
-        except ContextOverflowError:
-            if not self._is_prompted:
+        except Exception as error:
+            if not (self._is_prompted and is_overflow(error)):
                 raise
             said = self._writer.invoke(self._asked(older, cut=True), _CALL)
         return self._update(said, newer)
@@ -173,8 +173,8 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         asked = self._asked(older)
         try:
             said = await self._writer.ainvoke(asked, _CALL)
-        except ContextOverflowError:
-            if not self._is_prompted:
+        except Exception as error:
+            if not (self._is_prompted and is_overflow(error)):
                 raise
             said = await self._writer.ainvoke(self._asked(older, cut=True), _CALL)
         return self._update(said, newer)

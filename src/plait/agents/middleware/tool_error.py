@@ -6,7 +6,7 @@ from typing import Any
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.named_tools import names_of
 from plait.agents.middleware.options import check_functions
-from plait.errors import ConfigError, GraphBubbleUp, NotSupportedError
+from plait.errors import ConfigError, NotSupportedError, bubbles_up
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
 from plait.types import Command, TracePolicy, omit_payload
@@ -81,9 +81,9 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
             )
         try:
             return handler(request)
-        except GraphBubbleUp:
-            raise
         except Exception as error:
+            if bubbles_up(error):
+                raise
             return _told(request, error, self.on_error(error, request))
 
     async def awrap_tool_call(
@@ -96,9 +96,9 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         try:
             return await handler(request)
-        except GraphBubbleUp:
-            raise
         except Exception as error:
+            if bubbles_up(error):
+                raise
             if self.aon_error is not None:
                 return _told(request, error, await self.aon_error(error, request))
             return _told(request, error, self.on_error and self.on_error(error, request))

@@ -176,8 +176,8 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
                     f"Tool {name!r} was picked, which is none of the agent's. "
                     f"{nearest(name, names)}"
                 )
-        if made:
-            picked = list(dict.fromkeys(picked))[: self.max_tools]
+        if made:  # what is shown anyway does not count
+            picked = [name for name in dict.fromkeys(picked) if name in names][: self.max_tools]
         own: list[Any] = [one for one in request.tools if isinstance(one, Mapping)]
         tools = [one for one in request.tools if not isinstance(one, Mapping)]
         always = [one for one in tools if one.name in self.always_include]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from plait.chat_models.failures import kind_of_failure
 from plait.chat_models.openai.chat import PROVIDER, read_annotation, write_annotation
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.chat_models.wire import (
@@ -21,7 +22,7 @@ from plait.chat_models.wire import (
     text_chunk,
     unsupported,
 )
-from plait.errors import ModelAPIError, ModelError
+from plait.errors import ModelAPIError
 from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.blocks import is_data_content_block
 from plait.messages.foreign import kind_of
@@ -143,10 +144,11 @@ def check(answer: Block) -> None:
     error: Any = answer.get("error")
     if answer.get("status") == "failed" or error:
         said: Block = cast("Block", error) if isinstance(error, dict) else {}
-        kind = ModelAPIError if said.get("code") in (None, "server_error") else ModelError
+        code, text = said.get("code"), said.get("message") or "no reason was given"
+        kind = ModelAPIError if code is None else kind_of_failure(None, (code,), text)
         raise kind(
-            f"openai:{answer.get('model')} failed: {said.get('message') or 'no reason was given'} "
-            f"(code {said.get('code')!r}, response {answer.get('id')!r}).",
+            f"openai:{answer.get('model')} failed: {text} "
+            f"(code {code!r}, response {answer.get('id')!r}).",
             provider=PROVIDER,
             model=answer.get("model"),
         )
