@@ -29,6 +29,7 @@ from plait.errors import (
     DuplicateMiddlewareError,
     InvalidNodeError,
     InvalidUpdateError,
+    NotSupportedError,
     UndeclaredJumpError,
     UnknownKeyWarning,
 )
@@ -412,6 +413,76 @@ def test_a_tool_node_keeps_its_policies_and_interceptors_inside_those_of_middlew
     assert texts(agent.invoke(USER)) == ["hi", "", "1", "", "3", "done"]
     assert order == ["middleware", "node", "middleware", "node"]
     assert attempts == [1, 1]
+
+
+def flaky_in(attempts: list[int]) -> Any:
+    """A tool that fails the first time that it is called with a number."""
+
+    @tool
+    def flaky(a: int) -> int:
+        """Fails once."""
+        attempts.append(a)
+        if attempts.count(a) == 1:
+            raise ConnectionError("lost")
+        return a
+
+    return flaky
+
+
+@after_model(can_jump_to=["tools"])
+def all_at_once(state: AgentState[Any], runtime: Any) -> Any:
+    """Leads to the tools, whose node then makes all calls of the message."""
+    return {"jump_to": "tools"} if state["messages"][-1].tool_calls else None
+
+
+AT_ONCE = ToolPolicy(retry_policy=RetryPolicy(initial_interval=0, jitter=False))
+
+
+def test_policies_hold_where_a_hook_lets_the_node_make_several_calls() -> None:
+    attempts: list[int] = []
+    node = ToolNode([flaky_in(attempts)], policies={"flaky": AT_ONCE})
+    several = AIMessage("", tool_calls=[call("flaky", a=1), call("flaky", "2", a=2)])
+    model = ScriptedChatModel([several, "done"])
+    agent = create_agent(model, node, middleware=[all_at_once])
+    assert texts(agent.invoke(USER)) == ["hi", "", "1", "2", "done"]
+    assert sorted(attempts) == [1, 1, 2, 2]
+
+
+def test_a_policy_of_all_tools_holds_for_those_that_middleware_brings() -> None:
+    attempts: list[int] = []
+
+    class Brings(AgentMiddleware):
+        tools = (flaky_in(attempts),)
+
+    model = ScriptedChatModel([AIMessage("", tool_calls=[call("flaky", a=1)]), "done"])
+    agent = create_agent(model, ToolNode([add], policies=AT_ONCE), middleware=[Brings()])
+    assert texts(agent.invoke(USER)) == ["hi", "", "1", "done"]
+    assert attempts == [1, 1]
+
+
+async def test_a_sync_interceptor_of_a_tool_node_is_not_passed_by_in_async_runs() -> None:
+    """An approval, say: with middleware around it that has both forms, nothing else would tell."""
+    asked: list[str] = []
+
+    def approve(request: Any, handler: Any) -> Any:
+        asked.append(request.tool_call["name"])
+        return handler(request)
+
+    class Both(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return handler(request)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+    def agent() -> Any:
+        node = ToolNode([add], wrap_tool_call=approve)
+        return create_agent(ScriptedChatModel([ADD, "done"]), node, middleware=[Both()])
+
+    assert texts(agent().invoke(USER)) == ["hi", "", "3", "done"]
+    with pytest.raises(NotSupportedError, match="only a sync interceptor"):
+        await agent().ainvoke(USER)
+    assert asked == ["add"]
 
 
 # --- what is wrong -------------------------------------------------------------------------------
