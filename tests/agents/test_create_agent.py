@@ -20,7 +20,11 @@ from plait.agents.middleware import (
     wrap_tool_call,
 )
 from plait.agents.middleware.types import OmitFromInput, PrivateStateAttr
-from plait.agents.structured_output import StructuredOutputValidationError, ToolStrategy
+from plait.agents.structured_output import (
+    ProviderStrategy,
+    StructuredOutputValidationError,
+    ToolStrategy,
+)
 from plait.chat_models import init_chat_model
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -147,13 +151,14 @@ def test_a_wrapper_of_the_model_cannot_jump() -> None:
         agent.invoke(USER)
 
 
-def test_a_jump_of_an_async_hook_is_declared_by_its_own_method() -> None:
+async def test_a_jump_of_an_async_hook_is_declared_by_its_own_method() -> None:
     class Stops(AgentMiddleware):
         @hook_config(can_jump_to=["end"])
         async def abefore_model(self, state: Any, runtime: Any) -> Any:
             return {"jump_to": "end"}
 
     agent = create_agent(ScriptedChatModel([]), middleware=[Stops()])
+    assert texts(await agent.ainvoke(USER)) == ["hi"]
     with pytest.raises(InvalidNodeError, match=r"'Stops.before_model'.*ainvoke"):
         agent.invoke(USER)
 
@@ -250,6 +255,24 @@ def test_a_structured_response_that_was_cut_off_is_an_error_where_those_are_rais
         agent.invoke(USER)
 
 
+def test_a_model_that_refuses_to_answer_in_a_form_says_so() -> None:
+    refused = AIMessage("", additional_kwargs={"refusal": "I will not."})
+    model = ScriptedChatModel([refused])
+    agent = create_agent(model, response_format=ProviderStrategy(Weather))
+    with pytest.raises(StructuredOutputValidationError, match=r"refused to answer: I will not\."):
+        agent.invoke(USER)
+
+
+def test_one_of_several_forms_is_chosen_by_a_tool_whatever_the_provider_holds_to() -> None:
+    class Other(BaseModel):
+        wind: int
+
+    said = AIMessage("", tool_calls=[call("Other", wind=3)])
+    model = ScriptedChatModel([said], profile={"structured_output": True})
+    agent = create_agent(model, response_format=Weather | Other)
+    assert agent.invoke(USER)["structured_response"] == Other(wind=3)
+
+
 def test_two_schemas_of_one_name_are_refused() -> None:
     schema = {"type": "object", "properties": {}}
     with pytest.raises(ConfigError, match="one name"):
@@ -270,6 +293,22 @@ def test_the_model_is_bound_once_while_middleware_asks_for_the_same() -> None:
     model = Counts([ADD, ADD, "done"])
     create_agent(model, [add]).invoke(USER)
     assert bound == [["add"]]
+
+
+def test_settings_of_one_call_are_none_of_the_next() -> None:
+    asked: list[Any] = []
+
+    class Keeps(ScriptedChatModel):
+        def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> Any:
+            asked.append(kwargs.pop("temperature", None))
+            return super()._generate(messages, stop, **kwargs)
+
+    @wrap_model_call
+    def warms_up(request: ModelRequest[Any], handler: Any) -> Any:
+        return handler(request if asked else request.override(model_settings={"temperature": 1}))
+
+    create_agent(Keeps([ADD, ADD, "done"]), [add], middleware=[warms_up]).invoke(USER)
+    assert asked == [1, None, None]
 
 
 def other(a: int) -> int:

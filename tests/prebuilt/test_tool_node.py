@@ -21,8 +21,9 @@ from plait.messages.errors import MessageCoercionError
 from plait.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRuntime, create_react_agent
 from plait.prebuilt.tool_node import msg_content_output
 from plait.runnables import RunnableConfig
+from plait.runtime import Runtime
 from plait.store.memory import InMemoryStore
-from plait.tools import InjectedToolCallId, tool
+from plait.tools import InjectedToolArg, InjectedToolCallId, tool
 from plait.types import Command, Interrupt, Send, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -186,11 +187,13 @@ def test_a_question_after_a_tool_is_the_same_where_the_tool_does_not_run_again(f
     tools = ToolNode([look])
 
     def work(state: MessagesState) -> Any:
-        kept or kept.append(tools.invoke(state))
+        if not kept:
+            kept.append(tools.invoke(state))
         return {"messages": [AIMessage(interrupt("Sure?"))]}
 
     async def awork(state: MessagesState) -> Any:
-        kept or kept.append(await tools.ainvoke(state))
+        if not kept:
+            kept.append(await tools.ainvoke(state))
         return {"messages": [AIMessage(interrupt("Sure?"))]}
 
     graph = StateGraph(MessagesState).add_node("work", awork if flavor == "async" else work)
@@ -253,6 +256,35 @@ def test_inject_tool_args_fills_a_copy_and_drops_what_the_model_supplied() -> No
     plain = ToolNode([ask]).inject_tool_args({**call, "name": "ask"}, {}, None)
     plain["args"]["what"] = "changed"
     assert call["args"]["what"] == "x"
+
+
+@pytest.mark.parametrize("state", [{}, {"user": "", "count": 0}])
+def test_what_a_model_supplies_for_an_argument_of_the_program_never_counts(state: Any) -> None:
+    @tool
+    def buy(
+        what: str,
+        user: Annotated[str, InjectedState("user")] = "nobody",
+        count: Annotated[int, InjectedState("count")] = 1,
+        limit: Annotated[int, InjectedToolArg] = 10,
+    ) -> str:
+        """Buy."""
+        return f"{user!r} {count} {limit}"
+
+    given = {**called("buy", user="mallory", count=99, limit=1000), **state}
+    told = "'' 0 10" if state else "'nobody' 1 10"
+    assert answers(ToolNode([buy]).invoke(given)) == [("call-0", told)]
+
+
+def test_a_node_by_itself_has_the_runtime_that_its_config_names() -> None:
+    @tool
+    def look(what: str, store: Annotated[Any, InjectedStore()]) -> str:
+        """Look."""
+        return store.get(("n",), what).value["v"]
+
+    store = InMemoryStore()
+    store.put(("n",), "look 0", {"v": "found"})
+    config: Any = {"configurable": {"__pregel_runtime": Runtime(store=store)}}
+    assert answers(ToolNode([look]).invoke(called("look"), config)) == [("call-0", "found")]
 
 
 class TestGuests:

@@ -55,6 +55,18 @@ def case_what_a_request_holds(env):
     return run([look], system_prompt="Be kind.", tools=[add, {"type": "web"}]), seen
 
 
+def case_what_a_wrapper_adds_in_place(env):
+    def adding(which):
+        def wrap(request, handler):
+            held = request.messages if which == "messages" else request.state["messages"]
+            held.append(HumanMessage(f"by the {which}"))
+            return handler(request)
+
+        return wrap_model_call(name="W")(wrap)
+
+    return [run([adding(which)], "done") for which in ("messages", "state")]
+
+
 def case_order_of_wrappers(env):
     def around(name):
         def wrap(request, handler):
