@@ -552,6 +552,26 @@ def test_an_agent_tells_its_tool_calls_and_what_its_middleware_transforms() -> N
     assert [list(update) for update in run.updates] == [["model"]]
 
 
+def test_what_two_middlewares_transform_alike_is_transformed_once() -> None:
+    made: list[Any] = []
+
+    def counted(scope: tuple[str, ...]) -> Any:
+        made.append(scope)
+        return UpdatesTransformer(scope)
+
+    class One(AgentMiddleware):
+        transformers = (counted,)
+
+    class Two(AgentMiddleware):
+        transformers = (counted,)
+
+    agent = create_agent(ScriptedChatModel(["Hello."]), middleware=[One(), Two()])
+    with pytest.warns(BetaWarning):
+        run = agent.stream_events({"messages": "Hi!"}, version="v3")
+    assert [list(update) for update in run.updates] == [["model"]]
+    assert made == [()]
+
+
 def test_a_prompt_that_is_none_says_what_to_use() -> None:
     with pytest.raises(ConfigError, match="dynamic_prompt"):
         create_agent(ScriptedChatModel([]), system_prompt=lambda state: "x")  # type: ignore[arg-type]

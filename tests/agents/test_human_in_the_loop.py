@@ -414,7 +414,7 @@ def test_a_call_without_an_id_cannot_be_decided_about() -> None:
 
 def test_policies_that_nobody_could_answer_are_refused_at_once() -> None:
     for decisions in ([], "approve"):
-        with pytest.raises(InvalidPolicyError):
+        with pytest.raises(InvalidPolicyError, match="opens no decision"):
             HumanInTheLoopMiddleware({"refund": {"allowed_decisions": decisions}})  # type: ignore[typeddict-item]
     with pytest.raises(ConfigError, match="'batched' or 'per_call'"):
         HumanInTheLoopMiddleware({}, interrupt_mode="sometimes")  # type: ignore[arg-type]
