@@ -192,6 +192,34 @@ async def test_interrupt_inside_a_tool_waits_for_its_answer(kind):
     assert done["messages"][-1].content == "name: Ada"
 
 
+def test_a_tool_call_without_an_id_says_so():
+    with pytest.raises(ToolInputError, match="has no 'id'"):
+        add.invoke({"type": "tool_call", "name": "add", "args": {"a": 1, "b": 2}})
+
+
+@pytest.mark.parametrize("pair", ["ab", ["a", "b"], ("a", "b", "c")])
+def test_what_is_no_pair_is_none_though_it_has_two_parts(pair):
+    @tool(response_format="content_and_artifact")
+    def look() -> Any:
+        """Look."""
+        return pair
+
+    with pytest.raises(ValueError, match=r"must return a tuple \(content, artifact\)"):
+        look.invoke({})
+
+
+def test_an_argument_of_the_program_that_a_schema_leaves_out_reaches_the_tool():
+    class Shown(BaseModel):
+        what: str
+
+    @tool(args_schema=Shown)
+    def look(what: str, user: Annotated[str, InjectedToolArg]) -> str:
+        """Look."""
+        return f"{what} for {user}"
+
+    assert look.invoke({"what": "a", "user": "ada"}) == "a for ada"
+
+
 @pytest.mark.filterwarnings("ignore::plait.errors.UnusedAnswerWarning")  # it is kept meanwhile
 @pytest.mark.parametrize("kind", ["sync", "async"])
 async def test_an_answer_reaches_its_call_whichever_is_made_first(kind):
