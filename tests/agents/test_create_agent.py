@@ -20,7 +20,11 @@ from plait.agents.middleware import (
     wrap_tool_call,
 )
 from plait.agents.middleware.types import OmitFromInput, PrivateStateAttr
-from plait.agents.structured_output import StructuredOutputValidationError, ToolStrategy
+from plait.agents.structured_output import (
+    ProviderStrategy,
+    StructuredOutputValidationError,
+    ToolStrategy,
+)
 from plait.chat_models import init_chat_model
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -29,6 +33,7 @@ from plait.errors import (
     DuplicateMiddlewareError,
     InvalidNodeError,
     InvalidUpdateError,
+    NotSupportedError,
     UndeclaredJumpError,
     UnknownKeyWarning,
 )
@@ -146,13 +151,14 @@ def test_a_wrapper_of_the_model_cannot_jump() -> None:
         agent.invoke(USER)
 
 
-def test_a_jump_of_an_async_hook_is_declared_by_its_own_method() -> None:
+async def test_a_jump_of_an_async_hook_is_declared_by_its_own_method() -> None:
     class Stops(AgentMiddleware):
         @hook_config(can_jump_to=["end"])
         async def abefore_model(self, state: Any, runtime: Any) -> Any:
             return {"jump_to": "end"}
 
     agent = create_agent(ScriptedChatModel([]), middleware=[Stops()])
+    assert texts(await agent.ainvoke(USER)) == ["hi"]
     with pytest.raises(InvalidNodeError, match=r"'Stops.before_model'.*ainvoke"):
         agent.invoke(USER)
 
@@ -249,6 +255,24 @@ def test_a_structured_response_that_was_cut_off_is_an_error_where_those_are_rais
         agent.invoke(USER)
 
 
+def test_a_model_that_refuses_to_answer_in_a_form_says_so() -> None:
+    refused = AIMessage("", additional_kwargs={"refusal": "I will not."})
+    model = ScriptedChatModel([refused])
+    agent = create_agent(model, response_format=ProviderStrategy(Weather))
+    with pytest.raises(StructuredOutputValidationError, match=r"refused to answer: I will not\."):
+        agent.invoke(USER)
+
+
+def test_one_of_several_forms_is_chosen_by_a_tool_whatever_the_provider_holds_to() -> None:
+    class Other(BaseModel):
+        wind: int
+
+    said = AIMessage("", tool_calls=[call("Other", wind=3)])
+    model = ScriptedChatModel([said], profile={"structured_output": True})
+    agent = create_agent(model, response_format=Weather | Other)
+    assert agent.invoke(USER)["structured_response"] == Other(wind=3)
+
+
 def test_two_schemas_of_one_name_are_refused() -> None:
     schema = {"type": "object", "properties": {}}
     with pytest.raises(ConfigError, match="one name"):
@@ -269,6 +293,22 @@ def test_the_model_is_bound_once_while_middleware_asks_for_the_same() -> None:
     model = Counts([ADD, ADD, "done"])
     create_agent(model, [add]).invoke(USER)
     assert bound == [["add"]]
+
+
+def test_settings_of_one_call_are_none_of_the_next() -> None:
+    asked: list[Any] = []
+
+    class Keeps(ScriptedChatModel):
+        def _generate(self, messages: Any, stop: Any = None, **kwargs: Any) -> Any:
+            asked.append(kwargs.pop("temperature", None))
+            return super()._generate(messages, stop, **kwargs)
+
+    @wrap_model_call
+    def warms_up(request: ModelRequest[Any], handler: Any) -> Any:
+        return handler(request if asked else request.override(model_settings={"temperature": 1}))
+
+    create_agent(Keeps([ADD, ADD, "done"]), [add], middleware=[warms_up]).invoke(USER)
+    assert asked == [1, None, None]
 
 
 def other(a: int) -> int:
@@ -416,6 +456,76 @@ def test_a_tool_node_keeps_its_policies_and_interceptors_inside_those_of_middlew
     assert attempts == [1, 1]
 
 
+def flaky_in(attempts: list[int]) -> Any:
+    """A tool that fails the first time that it is called with a number."""
+
+    @tool
+    def flaky(a: int) -> int:
+        """Fails once."""
+        attempts.append(a)
+        if attempts.count(a) == 1:
+            raise ConnectionError("lost")
+        return a
+
+    return flaky
+
+
+@after_model(can_jump_to=["tools"])
+def all_at_once(state: AgentState[Any], runtime: Any) -> Any:
+    """Leads to the tools, whose node then makes all calls of the message."""
+    return {"jump_to": "tools"} if state["messages"][-1].tool_calls else None
+
+
+AT_ONCE = ToolPolicy(retry_policy=RetryPolicy(initial_interval=0, jitter=False))
+
+
+def test_policies_hold_where_a_hook_lets_the_node_make_several_calls() -> None:
+    attempts: list[int] = []
+    node = ToolNode([flaky_in(attempts)], policies={"flaky": AT_ONCE})
+    several = AIMessage("", tool_calls=[call("flaky", a=1), call("flaky", "2", a=2)])
+    model = ScriptedChatModel([several, "done"])
+    agent = create_agent(model, node, middleware=[all_at_once])
+    assert texts(agent.invoke(USER)) == ["hi", "", "1", "2", "done"]
+    assert sorted(attempts) == [1, 1, 2, 2]
+
+
+def test_a_policy_of_all_tools_holds_for_those_that_middleware_brings() -> None:
+    attempts: list[int] = []
+
+    class Brings(AgentMiddleware):
+        tools = (flaky_in(attempts),)
+
+    model = ScriptedChatModel([AIMessage("", tool_calls=[call("flaky", a=1)]), "done"])
+    agent = create_agent(model, ToolNode([add], policies=AT_ONCE), middleware=[Brings()])
+    assert texts(agent.invoke(USER)) == ["hi", "", "1", "done"]
+    assert attempts == [1, 1]
+
+
+async def test_a_sync_interceptor_of_a_tool_node_is_not_passed_by_in_async_runs() -> None:
+    """An approval, say: with middleware around it that has both forms, nothing else would tell."""
+    asked: list[str] = []
+
+    def approve(request: Any, handler: Any) -> Any:
+        asked.append(request.tool_call["name"])
+        return handler(request)
+
+    class Both(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return handler(request)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+    def agent() -> Any:
+        node = ToolNode([add], wrap_tool_call=approve)
+        return create_agent(ScriptedChatModel([ADD, "done"]), node, middleware=[Both()])
+
+    assert texts(agent().invoke(USER)) == ["hi", "", "3", "done"]
+    with pytest.raises(NotSupportedError, match="only a sync interceptor"):
+        await agent().ainvoke(USER)
+    assert asked == ["add"]
+
+
 # --- what is wrong -------------------------------------------------------------------------------
 
 
@@ -442,6 +552,26 @@ def test_an_agent_tells_its_tool_calls_and_what_its_middleware_transforms() -> N
         run = agent.stream_events({"messages": "Hi!"}, version="v3")
     assert {"custom", "tool_calls", "updates"} < set(run.extensions)
     assert [list(update) for update in run.updates] == [["model"]]
+
+
+def test_what_two_middlewares_transform_alike_is_transformed_once() -> None:
+    made: list[Any] = []
+
+    def counted(scope: tuple[str, ...]) -> Any:
+        made.append(scope)
+        return UpdatesTransformer(scope)
+
+    class One(AgentMiddleware):
+        transformers = (counted,)
+
+    class Two(AgentMiddleware):
+        transformers = (counted,)
+
+    agent = create_agent(ScriptedChatModel(["Hello."]), middleware=[One(), Two()])
+    with pytest.warns(BetaWarning):
+        run = agent.stream_events({"messages": "Hi!"}, version="v3")
+    assert [list(update) for update in run.updates] == [["model"]]
+    assert made == [()]
 
 
 def test_a_prompt_that_is_none_says_what_to_use() -> None:

@@ -44,7 +44,7 @@ from plait.errors import (
 from plait.exceptions import OutputParserException
 from plait.func import task
 from plait.graph import END, START, StateGraph
-from plait.messages import AIMessage, HumanMessage
+from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from plait.runnables import RunnableLambda, RunnableWithMessageHistory
 from plait.store.memory import InMemoryStore
@@ -290,6 +290,44 @@ def test_verbose_prints_what_the_agent_does(capsys: pytest.CaptureFixture[str]) 
 
 
 # --- memory --------------------------------------------------------------------------------------
+
+
+def test_a_command_for_the_graph_of_the_executor_is_refused_with_an_answer_too() -> None:
+    @tool
+    def lead(id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Lead on."""
+        return Command(update={"messages": [ToolMessage("on", tool_call_id=id)]}, goto="agent")
+
+    with pytest.raises(NotSupportedError, match="'lead' returned a Command"):
+        executor([calls(call("lead"))], [lead]).invoke({"input": "go"})
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_question_is_the_last_chunk_of_a_stream(flavor: str) -> None:
+    made = executor([calls(call("ask", what="sure?"))], [ask], checkpointer=InMemorySaver())
+
+    async def chunks() -> list[Any]:
+        return [chunk async for chunk in made.astream({"input": "go"}, THREAD)]
+
+    given = {"input": "go"}
+    found = asyncio.run(chunks()) if flavor == "async" else [*made.stream(given, THREAD)]
+    assert [one.value for one in found[-1]["__interrupt__"]] == ["sure?"]
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_tool_that_returns_directly_ends_nothing_beside_another(flavor: str) -> None:
+    @tool(return_direct=True)
+    def final() -> str:
+        """Answer."""
+        return "final"
+
+    both = calls(call("final", "1"), call("note", "2", text="a"))
+    script = [both, calls(call("final", "3"))]
+    made = executor(script, [final, note], return_intermediate_steps=True)
+    given = {"input": "go"}
+    ended = asyncio.run(made.ainvoke(given)) if flavor == "async" else made.invoke(given)
+    assert (ended["output"], EFFECTS) == ("final", ["a"])
+    assert [action.tool for action, _ in ended["intermediate_steps"]] == ["final", "note", "final"]
 
 
 class Remembers:
@@ -557,6 +595,47 @@ def test_an_agent_for_other_tools_is_refused() -> None:
 
     with pytest.raises(ConfigError, match=r"\['search'\].*\['note'\]"):
         AgentExecutor(agent=Picky(), tools=[note])
+
+
+class Several(Endless):
+    """Has two inputs, and names two values that it returns."""
+
+    @property
+    def input_keys(self) -> list[str]:
+        return ["input", "chat_history"]
+
+    @property
+    def return_values(self) -> list[str]:
+        return ["output", "why"]
+
+    def plan(self, intermediate_steps: Any, callbacks: Any = None, **kwargs: Any) -> Any:
+        values = {"output": f"after {len(kwargs['chat_history'])}"}
+        return AgentFinish(values if kwargs["input"] == "half" else {**values, "why": "so"}, "")
+
+    async def aplan(self, intermediate_steps: Any, callbacks: Any = None, **kwargs: Any) -> Any:
+        return self.plan(intermediate_steps, callbacks, **kwargs)
+
+
+def test_what_a_memory_brings_is_no_input_that_the_caller_has_to_give() -> None:
+    made = AgentExecutor(agent=Several(), tools=[], memory=Remembers())
+    assert [made.invoke("a")["output"], made.invoke({"input": "b"})["output"]] == [
+        "after 0",
+        "after 2",
+    ]
+    with pytest.raises(ConfigError, match=r"several inputs \(input, chat_history\)"):
+        AgentExecutor(agent=Several(), tools=[]).invoke("a")
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_an_end_without_a_value_that_the_agent_names_is_an_error(flavor: str) -> None:
+    made, given = AgentExecutor(agent=Several(), tools=[]), {"input": "half", "chat_history": []}
+    with pytest.raises(InvalidValueError, match="names 'why' among what it returns"):
+        asyncio.run(made.ainvoke(given)) if flavor == "async" else made.invoke(given)
+
+
+def test_an_unreadable_text_goes_back_to_the_model_in_async_runs_too() -> None:
+    made = react("nonsense", "Final Answer: done", handle_parsing_errors=True)
+    assert asyncio.run(made.ainvoke({"input": "x"}))["output"] == "done"
 
 
 def test_errors_say_what_is_missing() -> None:

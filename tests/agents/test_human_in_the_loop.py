@@ -1,8 +1,10 @@
 """HumanInTheLoopMiddleware: a decision reaches its own call, holds for nothing else, and lasts."""
 
+import asyncio
 import random
 import threading
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,8 +27,9 @@ from plait.errors import (
     InvalidPolicyError,
     ToolInputError,
 )
-from plait.messages import AIMessage
+from plait.messages import AIMessage, ToolMessage
 from plait.testing.models import ScriptedChatModel
+from plait.tools import InjectedToolCallId, tool
 from plait.types import Command
 
 USER: Any = {"messages": [("user", "hi")]}
@@ -84,6 +87,10 @@ class Shop:
         """What the model was told in answer to its calls."""
         messages = self.agent.get_state(THREAD).values["messages"]
         return [one.text for one in messages if one.type == "tool"]
+
+
+class Second(HumanInTheLoopMiddleware):
+    """Another person; who stands last in the list is asked first."""
 
 
 # --- what an approval holds for ------------------------------------------------------------------
@@ -282,14 +289,103 @@ def test_a_person_is_asked_before_a_limit_that_stands_before_the_question() -> N
 
 
 def test_what_one_person_has_refused_no_other_is_asked_about() -> None:
-    class Second(HumanInTheLoopMiddleware):
-        """Asks first: it stands last."""
-
     shop = Shop(asking(call("refund", order=1, euro=1)), behind=[Second({"refund": True})])
     shop.ask()
     assert "__interrupt__" not in shop.ask(decide({"type": "reject"}))
     assert shop.paid == []
     assert len(shop.told()) == 1
+
+
+def test_a_person_who_is_asked_as_a_call_starts_is_so_whatever_another_has_decided() -> None:
+    each = Second({"refund": True}, interrupt_mode="per_call")
+    shop = Shop(asking(call("refund", order=1, euro=5)), behind=[each])
+    shop.ask()
+    (asked,) = shop.ask(decide(APPROVE))["__interrupt__"]
+    assert (asked.value["type"], asked.value["args"]) == ("tool_approval", {"order": 1, "euro": 5})
+    assert shop.paid == []
+    shop.ask(Command(resume=APPROVE))
+    assert shop.paid == [(1, 5)]
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_what_one_person_puts_in_place_the_one_behind_takes_for_decided(flavor: str) -> None:
+    each = Second({"refund": True}, interrupt_mode="per_call")
+    shop = Shop(asking(call("refund", order=1, euro=5)), more=[each])
+
+    def ask(given: Any) -> Any:
+        if flavor == "async":
+            return asyncio.run(shop.agent.ainvoke(given, THREAD))
+        return shop.ask(given)
+
+    ask(USER)
+    ask(decide(APPROVE))
+    ask(Command(resume=edit("refund", order=1, euro=4)))
+    assert shop.paid == [(1, 4)]
+
+
+def test_what_is_put_in_place_of_a_call_is_known_in_a_thread_of_a_wrapper_too() -> None:
+    @wrap_tool_call
+    def apart(request: Any, handler: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(handler, request).result()
+
+    shop = Shop(asking(call("refund", order=1, euro=5)), behind=[apart, Second({"refund": True})])
+    shop.ask()
+    shop.ask(decide(APPROVE))
+    shop.ask(decide(edit("refund", order=1, euro=4)))
+    assert shop.paid == [(1, 4)]
+
+
+def test_what_two_persons_decide_about_two_tools_holds_for_both() -> None:
+    calls = call("refund", "1", order=1, euro=5), call("look", "2", order=2)
+    shop = Shop(asking(*calls), behind=[Second({"look": True})])
+    for wanted in ("look", "refund"):
+        (asked,) = shop.ask(decide(APPROVE) if wanted == "refund" else USER)["__interrupt__"]
+        assert [one["name"] for one in asked.value["action_requests"]] == [wanted]
+    assert "__interrupt__" not in shop.ask(decide(APPROVE))
+    assert shop.told() == ["1: 5", "order 2"]
+
+
+def test_the_notice_of_an_edit_stands_before_the_answer_to_its_call_alone() -> None:
+    @tool
+    def both(what: str, id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Answer this call, and tell of another."""
+        told = [ToolMessage("late", tool_call_id="old"), ToolMessage(what, tool_call_id=id)]
+        return Command(update={"messages": told})
+
+    agent = create_agent(
+        ScriptedChatModel([asking(call("both", what="a")), "done"]),
+        [both],
+        middleware=[HumanInTheLoopMiddleware({"both": True}, edit_notice="Changed.")],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke(USER, THREAD)
+    messages = agent.invoke(decide(edit("both", what="b")), THREAD)["messages"]
+    told = {one.tool_call_id: one.text for one in messages if one.type == "tool"}
+    assert told["old"] == "late"
+    assert told["1"].startswith("Changed. Executed instead: both")
+
+
+def test_a_call_that_its_policy_lets_through_is_looked_at_once() -> None:
+    """The state, and with it what `when` says, may have changed by the time that it starts."""
+    said = iter([False, True])
+    free: Any = {"allowed_decisions": ["approve"], "when": lambda request: next(said)}
+    shop = Shop(asking(call("look", order=1)), behind=[Second({"look": free})])
+    assert "__interrupt__" not in shop.ask()
+    assert shop.told() == ["order 1"]
+
+
+def test_what_was_put_in_place_is_forgotten_with_the_next_message() -> None:
+    free: Any = {"allowed_decisions": ["edit"], "when": lambda one: one.tool_call["id"] == "1"}
+    turns = asking(call("look", "1", order=1)), "so", asking(call("look", "2", order=2))
+    shop = Shop(*turns, behind=[Second({"look": free})])
+    shop.ask()
+    kept: list[Any] = []
+    for then in (decide(edit("look", order=3)), USER):
+        shop.ask(then)
+        kept.append(shop.agent.get_state(THREAD).values["hitl_edited_tool_calls"])
+    assert kept == [{"1": {"name": "look", "args": {"order": 3}}}, {}]
+    assert shop.told()[-1] == "order 2"
 
 
 def test_an_answer_that_decides_nothing_leaves_the_question_open() -> None:
@@ -317,8 +413,9 @@ def test_a_call_without_an_id_cannot_be_decided_about() -> None:
 
 
 def test_policies_that_nobody_could_answer_are_refused_at_once() -> None:
-    with pytest.raises(InvalidPolicyError):
-        HumanInTheLoopMiddleware({"refund": {"allowed_decisions": []}})
+    for decisions in ([], "approve"):
+        with pytest.raises(InvalidPolicyError, match="opens no decision"):
+            HumanInTheLoopMiddleware({"refund": {"allowed_decisions": decisions}})  # type: ignore[typeddict-item]
     with pytest.raises(ConfigError, match="'batched' or 'per_call'"):
         HumanInTheLoopMiddleware({}, interrupt_mode="sometimes")  # type: ignore[arg-type]
 

@@ -9,6 +9,7 @@ from tests.agents.scripted import THREAD, call, calls
 
 from plait.agents import create_agent
 from plait.agents.middleware import (
+    AgentMiddleware,
     HumanInTheLoopMiddleware,
     LLMToolSelectorMiddleware,
     ModelCallLimitMiddleware,
@@ -16,6 +17,7 @@ from plait.agents.middleware import (
     ModelRetryMiddleware,
     TodoListMiddleware,
     ToolCallLimitMiddleware,
+    ToolErrorMiddleware,
     ToolRetryMiddleware,
 )
 from plait.agents.middleware.retrying import Retries, default_retry_on
@@ -107,6 +109,7 @@ def test_a_tool_that_asks_is_not_taken_for_one_that_failed(is_async: bool) -> No
     middleware = [
         ModelFallbackMiddleware(ScriptedChatModel([])),
         ModelRetryMiddleware(initial_delay=0),
+        ToolErrorMiddleware(lambda error, request: "an error"),
         ToolRetryMiddleware(initial_delay=0),
     ]
     agent = create_agent(model, [ask], middleware=middleware, checkpointer=InMemorySaver())
@@ -119,6 +122,51 @@ def test_a_tool_that_asks_is_not_taken_for_one_that_failed(is_async: bool) -> No
     assert [one.value for one in run(USER)["__interrupt__"]] == ["sure?"]
     assert asked == ["sure?"]
     assert texts(run(Command(resume="yes")))[-2:] == ["sure? yes", "done"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_wrapper_of_the_model_that_asks_is_not_taken_for_a_model_that_failed(
+    is_async: bool,
+) -> None:
+    class Asks(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            interrupt("May I?")
+            return handler(request)
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            interrupt("May I?")
+            return await handler(request)
+
+    spare = ScriptedChatModel([])
+    agent = create_agent(
+        ScriptedChatModel(["done"]),
+        middleware=[ModelFallbackMiddleware(spare), Asks()],
+        checkpointer=InMemorySaver(),
+    )
+
+    def run(given: Any) -> Any:
+        return (
+            asyncio.run(agent.ainvoke(given, THREAD)) if is_async else agent.invoke(given, THREAD)
+        )
+
+    assert [one.value for one in run(USER)["__interrupt__"]] == ["May I?"]
+    assert texts(run(Command(resume="yes")))[-1] == "done"
+    assert spare.calls == []
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_errors_of_other_tools_than_those_that_are_named_are_raised(is_async: bool) -> None:
+    @tool
+    def fail(what: str) -> str:
+        """Fail."""
+        raise ConnectionError(what)
+
+    told = ToolErrorMiddleware(lambda error, request: "an error", tools=["look"])
+    agent = create_agent(
+        ScriptedChatModel([calls(call("fail", what="down"))]), [fail, look], middleware=[told]
+    )
+    with pytest.raises(ConnectionError, match="down"):
+        asyncio.run(agent.ainvoke(USER)) if is_async else agent.invoke(USER)
 
 
 # --- limits --------------------------------------------------------------------------------------
@@ -241,6 +289,38 @@ class _Choosing:
 
     def with_structured_output(self, schema: Any) -> Any:
         return self
+
+
+class _Unsure(_Choosing):
+    """A model whose answer is no selection, but for its last one."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+
+    def invoke(self, given: Any, config: Any = None) -> Any:
+        return self.answers.pop(0)
+
+    async def ainvoke(self, given: Any, config: Any = None) -> Any:
+        return self.answers.pop(0)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(("last", "shown"), [({"tools": ["paint"]}, 1), ("none", 2)])
+def test_an_answer_that_is_no_selection_is_asked_for_again(
+    last: Any, shown: int, is_async: bool
+) -> None:
+    """The bound is for what the model picks, not for what is shown where it does not."""
+
+    @tool
+    def paint(what: str) -> str:
+        """Paint."""
+        return what
+
+    main, chooser = ScriptedChatModel(["done"]), _Unsure("I cannot say.", last)
+    selector = LLMToolSelectorMiddleware(model=chooser, max_tools=1, on_parsing_failure="all")
+    agent = create_agent(main, [look, paint], middleware=[selector])
+    asyncio.run(agent.ainvoke(USER)) if is_async else agent.invoke(USER)
+    assert (len(main.calls[0].tools), chooser.answers) == (shown, [])
 
 
 def test_a_selection_that_names_no_tool_says_the_nearest() -> None:

@@ -281,3 +281,43 @@ def test_messages_of_langchain_are_summarized_and_pruned_like_plaits():
     pruned = foreign_history()
     ClearToolUsesEdit(trigger=0, keep=0).apply(pruned, count_tokens=len)
     assert pruned[2].content == "[cleared]"
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_summarizer_of_ones_own_that_is_given_too_much_is_not_asked_again(flavor: str) -> None:
+    """Nothing shorter could be given to it than the messages."""
+    asked: list[int] = []
+
+    def summarize(messages: Any) -> str:
+        asked.append(len(messages))
+        raise ContextOverflowError("too long")
+
+    middleware = SummarizationMiddleware(
+        ScriptedChatModel([]), trigger=("messages", 2), keep=("messages", 1), summarizer=summarize
+    )
+    hook = middleware.before_model
+    if flavor == "async":
+        hook = lambda state, now: asyncio.run(middleware.abefore_model(state, now))  # noqa: E731
+    with pytest.raises(ContextOverflowError, match="too long"):
+        hook({"messages": talk(2)}, NOW)
+    assert asked == [1]
+
+
+def test_an_older_spelling_does_not_count_beside_the_one_of_today() -> None:
+    with pytest.warns(DeprecationWarning, match="messages_to_keep"):
+        made = SummarizationMiddleware(
+            ScriptedChatModel([]), keep=("messages", 5), messages_to_keep=3
+        )
+    assert made.keep == ("messages", 5)
+
+
+def test_no_more_is_cleared_than_is_asked_for() -> None:
+    calls = [call("look", "1"), call("look", "2")]
+    results = [ToolMessage("long", tool_call_id=one["id"]) for one in calls]
+    messages: list[Any] = [AIMessage("", tool_calls=calls), *results]
+
+    def count(found: Any) -> int:
+        return 10 * sum(one.content == "long" for one in found)
+
+    ClearToolUsesEdit(trigger=0, clear_at_least=10, keep=0).apply(messages, count_tokens=count)
+    assert [one.content for one in messages[1:]] == ["[cleared]", "long"]

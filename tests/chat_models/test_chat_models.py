@@ -4,6 +4,7 @@ import asyncio
 import threading
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import langchain_core.callbacks
 import langchain_core.language_models
@@ -15,6 +16,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 import plait.chat_models.fake as our_fakes
 import plait.messages as our_messages
+from plait.caches import InMemoryCache
 from plait.callbacks import BaseCallbackHandler
 from plait.chat_models import BaseChatModel, ChatGeneration, ChatGenerationChunk, ChatResult
 from plait.chat_models import results as our_outputs
@@ -393,3 +395,99 @@ def test_a_model_without_hooks_says_what_to_define():
         BaseChatModel()
     with pytest.raises(NotImplementedError, match="does not take tools"):
         our_fakes.FakeListChatModel(responses=["x"]).bind_tools([])
+
+
+class Counting(BaseChatModel):
+    """Says how often it was asked."""
+
+    asked: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "counting"
+
+    def _next(self) -> str:
+        self.asked += 1
+        return f"answer {self.asked}"
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> Any:
+        return ChatResult([ChatGeneration(AIMessage([{"type": "text", "text": self._next()}]))])
+
+
+class Streaming(Counting):
+    async def _astream(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any):
+        yield ChatGenerationChunk(AIMessageChunk(self._next()))
+
+
+class Waits:
+    """A rate limiter that counts who has asked it."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def aacquire(self, *, blocking: bool = True) -> bool:
+        self.asked += 1
+        return True
+
+
+async def test_async_requests_ask_the_rate_limiter_once_each():
+    limiter = Waits()
+    await Counting(rate_limiter=limiter).ainvoke("hi")
+    assert limiter.asked == 1
+    said = [one.text async for one in Streaming(rate_limiter=limiter).astream("hi")]
+    assert "".join(said) == "answer 1"
+    assert limiter.asked == 2
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_answers_of_a_cache_are_those_of_the_same_request_and_nobodys_to_change(flavor):
+    model = Counting(cache=InMemoryCache())
+
+    def ask(**given: Any) -> AIMessage:
+        if flavor == "async":
+            return asyncio.run(model.ainvoke("hi", **given))
+        return model.invoke("hi", **given)
+
+    for _ in range(2):
+        said = ask()
+        assert said.text == "answer 1"
+        said.content = "changed"
+    assert ask().text == "answer 1"
+    assert ask(stop=["."]).text == "answer 2"
+    assert ask(temperature=1).text == "answer 3"
+    assert model.asked == 3
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_an_answer_has_the_id_of_the_run_that_its_caller_names(flavor):
+    run_id = UUID(int=7)
+    config: Any = {"run_id": run_id}
+    said = asyncio.run(Counting().ainvoke("hi", config))
+    if flavor == "sync":
+        said = Counting().invoke("hi", config)
+    assert str(run_id) in (said.id or "")
+
+
+async def test_all_conversations_of_agenerate_end_before_the_error_of_one_is_raised_and_told():
+    ended: list[str] = []
+    told: list[str] = []
+
+    class Slow(Counting):
+        async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            if messages[0].content == "fail":
+                raise ConnectionError("down")
+            while not told:
+                await asyncio.sleep(0)
+            for _ in range(50):  # longer than it takes to raise
+                await asyncio.sleep(0)
+            ended.append(messages[0].content)
+            return self._generate(messages)
+
+    class Hears(BaseCallbackHandler):
+        def on_llm_error(self, error: Any, **kwargs: Any) -> None:
+            told.append(str(error))
+
+    conversations = [[HumanMessage("fail")], [HumanMessage("go")]]
+    with pytest.raises(ConnectionError, match="down"):
+        await Slow().agenerate(conversations, callbacks=[Hears()])
+    assert (ended, told) == (["go"], ["down"])

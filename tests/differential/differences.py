@@ -301,6 +301,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "f_react::runs_inside_the_model_node": "Runs inside an agent",
     "f_toolnode::a_command_with_one_message": "Commands with one message",
     "f_toolnode::a_message_that_answers_another_call": "Answers to another call",
+    "f_toolnode::a_name_and_a_config_that_an_interceptor_changes": "What interceptors change",
     "f_toolnode::a_tool_put_in_place_of_one_of_its_name": (
         "Injected arguments of a tool put in place"
     ),

@@ -1,5 +1,6 @@
 """Haystack's Agent beyond Haystack: threads, questions to people, streams, pictures, models."""
 
+import asyncio
 from functools import partial
 from typing import Annotated, Any, ClassVar, TypedDict
 
@@ -31,7 +32,7 @@ from plait.haystack import (
 )
 from plait.messages import AIMessage
 from plait.prebuilt import ToolPolicy
-from plait.types import Command, RetryPolicy
+from plait.types import Command, RetryPolicy, interrupt
 
 from .script import Scripted, add, call, pay, say, user
 
@@ -136,6 +137,53 @@ async def test_a_tool_waits_for_a_person_in_async_runs_too():
     assert "__interrupt__" in await agent.run_async([user("pay")], config=thread())
     done = await agent.run_async(Command(resume=True), config=thread())
     assert done["messages"][2].tool_call_result.result == "paid"
+
+
+async def test_an_async_tool_waits_for_a_person_too():
+    async def ask(what: str) -> str:
+        """Ask."""
+        return f"{what}: {interrupt(what)}"
+
+    agent = Agent(
+        chat_generator=Scripted(call("ask", what="Sure?"), say("done")),
+        tools=[create_tool_from_function(ask)],
+        checkpointer=InMemorySaver(),
+    )
+    first = await agent.run_async([user("ask")], config=thread())
+    assert [one.value for one in first["__interrupt__"]] == ["Sure?"]
+    done = await agent.run_async(Command(resume="yes"), config=thread())
+    assert done["messages"][2].tool_call_result.result == "Sure?: yes"
+
+
+async def test_no_more_async_tools_run_at_once_than_there_are_workers():
+    running, most = 0, 0
+
+    async def work(n: int) -> int:
+        """Work beside the others."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return n
+
+    calls = [ToolCall("work", {"n": n}, str(n)) for n in range(6)]
+    invoker = ToolInvoker([create_tool_from_function(work)], max_workers=2)
+    done = await invoker.run_async([say(tool_calls=calls)])
+    told = [message.tool_call_result.result for message in done["tool_messages"]]
+    assert (told, most) == ([*"012345"], 2)
+
+
+def test_questions_of_calls_without_ids_get_their_own_answers():
+    both = say(tool_calls=[ToolCall("pay", {"amount": 1}), ToolCall("pay", {"amount": 2})])
+    agent = Agent(
+        chat_generator=Scripted(both, say("done")), tools=[pay], checkpointer=InMemorySaver()
+    )
+    asked = agent.run([user("pay")], config=thread())["__interrupt__"]
+    answers = {one.id: one.value == "Pay 2?" for one in asked}
+    done = agent.run(Command(resume=answers), config=thread())
+    told = [message.tool_call_result.result for message in done["messages"][2:4]]
+    assert told == ["refused", "paid"]
 
 
 def test_tools_that_have_answered_do_not_run_again_after_a_question():
@@ -358,6 +406,22 @@ def test_an_async_tool_of_a_sync_run_is_an_error_that_says_so():
     result = agent.run([user("go")])["messages"][2].tool_call_result
     assert result.error
     assert "run_async" in result.result
+
+
+def test_a_graph_that_was_looked_at_before_runs_the_tools_that_a_set_knows_later():
+    class Remote(Toolset):
+        def warm_up(self):
+            self.tools.append(add)
+
+    agent = Agent(
+        chat_generator=Scripted(call("add", a=1, b=2), say("3")),
+        tools=Remote([]),
+        exit_conditions=["text"],
+    )
+    assert agent.graph.get_graph().nodes
+    agent.warm_up()
+    done = agent.graph.invoke({"messages": [user("go")]})
+    assert done["messages"][2].tool_call_result.result == "3"
 
 
 def test_sets_of_tools_are_warmed_up_once():

@@ -255,6 +255,8 @@ def test_a_conversation_that_comes_to_the_graph_itself_begins_with_the_prompt(co
     around = builder.add_edge(START, "helper").compile()
     first = around.invoke({"messages": [user("Well?")]})["messages"]
     assert [m.text for m in first if m.is_from("system")] == ["Be brief."]
+    again = agent_of(say("Yes.")).graph.invoke({"messages": [*first, user("Sure?")]}, THREAD)
+    assert [m.text for m in again["messages"] if m.is_from("system")] == ["Be brief."]
 
 
 async def test_a_message_instead_of_an_answer_closes_the_question():
@@ -272,6 +274,33 @@ def test_calls_that_the_program_answers_itself_are_answered_once():
     answer = ChatMessage.from_tool("on", done["last_message"].tool_call)
     done = agent.run([answer], config=THREAD)
     assert told(done["messages"][2:]) == [("tool", [False]), ("assistant", "It is on.")]
+
+
+def test_a_message_instead_of_an_answer_has_all_steps_of_a_new_run():
+    generator = Scripted(call("pay", amount=5), call("add", a=1, b=2), say("Fine."))
+    agent = Agent(
+        chat_generator=generator,
+        tools=[pay, add],
+        max_agent_steps=2,
+        checkpointer=InMemorySaver(),
+    )
+    assert "__interrupt__" in agent.graph.invoke({"messages": [user("pay")]}, THREAD)
+    done = agent.graph.invoke({"messages": [user("No. Add.")]}, THREAD)
+    assert done["messages"][-1].text == "Fine."
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+async def test_an_answer_that_a_program_gives_in_the_place_of_the_model_ends_the_run(flavor):
+    generator = Scripted(call("pay", amount=5))
+    agent = Agent(chat_generator=generator, tools=[pay], checkpointer=InMemorySaver())
+    given = {"messages": [user("pay"), call("pay", amount=5), say("Not today.")]}
+    given["component_visits"] = {"chat_generator": 1, "tool_invoker": 0}
+    if flavor == "async":
+        done = await agent.graph.ainvoke(given, THREAD)
+    else:
+        done = agent.graph.invoke(given, THREAD)
+    assert [message.text for message in done["messages"]] == ["pay", None, "Not today."]
+    assert generator.seen == []
 
 
 def test_none_goes_on_where_a_run_has_failed():

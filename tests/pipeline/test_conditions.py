@@ -250,3 +250,60 @@ async def test_long_pipelines_are_batched_without_a_limit():
     p = QueryPipeline(chain=[lambda n: n + 1 for _ in range(40)])
     assert p.batch([0, 1]) == [40, 41]
     assert await p.arun([0, 1], batch=True) == [40, 41]
+
+
+async def test_a_module_whose_required_input_does_not_come_rests_though_others_come():
+    def tell(text: str, size: int) -> str:
+        return f"{text} {size}"
+
+    p = QueryPipeline(modules={"in": InputComponent(), "size": len, "tell": tell})
+    p.add_link("in", "size")
+    p.add_link("in", "tell", dest_key="text", condition_fn=is_question)
+    p.add_link("size", "tell", dest_key="size")
+    assert p.run("so?") == await p.arun("so?") == "so? 3"
+    for output, seen in (
+        p.run_with_intermediates("so"),
+        await p.arun_with_intermediates("so"),
+    ):
+        assert (output, list(seen)) == (2, ["in", "size"])
+
+
+def test_a_module_rests_to_which_none_of_its_optional_inputs_comes():
+    ran: list[Any] = []
+
+    def tell(text: str = "nothing") -> str:
+        ran.append(text)
+        return text
+
+    p = QueryPipeline(modules={"clean": str.strip, "tell": tell})
+    p.add_link("clean", "tell", dest_key="text", condition_fn=is_question)
+    assert [p.run("so"), p.run(" so?")] == ["so", "so?"]
+    assert ran == ["so?"]
+
+
+def test_what_a_module_that_rests_has_sent_in_an_earlier_turn_counts_no_more():
+    p = QueryPipeline(
+        modules={
+            "clean": str.strip,
+            "answer": lambda text: f"Yes: {text}",
+            "repeat": lambda text: f"{text} {text}",
+            "say": lambda text: f"<{text}>",
+        },
+        checkpointer=InMemorySaver(),
+    )
+    p.add_link("clean", "answer", condition_fn=is_question)
+    p.add_link("clean", "repeat", condition_fn=is_statement)
+    p.add_link("answer", "say", input_fn=str.upper)
+    p.add_link("repeat", "say")
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    assert p.run("so?", config=thread) == "<YES: SO?>"
+    output, seen = p.run_with_intermediates("so", config=thread)
+    assert (output, list(seen)) == ("<so so>", ["clean", "repeat", "say"])
+
+
+@pytest.mark.parametrize("first", [None, is_question])
+def test_a_link_that_always_carries_takes_no_input_beside_one_with_a_condition(first: Any):
+    p = QueryPipeline(modules={"a": str.strip, "b": str.strip, "say": lambda text: text})
+    p.add_link("a", "say", condition_fn=first)
+    with pytest.raises(InvalidGraphError, match="already gets its value"):
+        p.add_link("b", "say", condition_fn=is_question if first is None else None)

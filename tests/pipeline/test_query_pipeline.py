@@ -12,13 +12,15 @@ import pytest
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.config import get_stream_writer
+from plait.config import get_config, get_stream_writer
 from plait.documents import Document
 from plait.errors import (
     InvalidGraphError,
     InvalidInputError,
     InvalidNodeError,
+    InvalidOutputsError,
     InvalidUpdateError,
+    InvalidValueError,
     UnknownNodeError,
 )
 from plait.graph import END, START, StateGraph
@@ -742,3 +744,76 @@ def test_a_chain_goes_on_from_modules_that_are_there():
     with pytest.raises(UnknownNodeError, match="there is no module 'strop'"):
         pipeline.add_chain(["strop"])
     assert list(pipeline.modules) == ["strip", "upper", "len"]
+
+
+def test_of_links_from_an_input_the_one_that_names_its_value_stays():
+    p = QueryPipeline(modules={"input": InputComponent(), "say": lambda text: text})
+    p.add_link("input", "say", src_key="topic", dest_key="text")
+    p.add_link("input", "say", dest_key="text")
+    assert [link.src_key for link in p.links] == ["topic"]
+    assert p.run(topic="braids") == "braids"
+    with pytest.raises(InvalidValueError, match="no input 'subject'"):
+        p.run(subject="braids")
+
+
+def test_an_input_without_names_takes_one_value_and_no_more():
+    p = QueryPipeline(chain=[InputComponent(), str.upper])
+    assert p.run(anything="a") == "A"
+    with pytest.raises(InvalidValueError, match="no input 'one'"):
+        p.run(one="a", other="b")
+
+
+def test_a_value_beside_keywords_is_refused():
+    with pytest.raises(InvalidValueError, match=r"one value, or .* keywords \['topic'\]"):
+        QueryPipeline(chain=[lambda topic: topic]).run("a", topic="b")
+
+
+def test_a_link_to_an_input_that_has_a_value_says_so():
+    repeat = FnComponent(lambda text, times: text * times).partial(times=2)
+    p = QueryPipeline(modules={"size": len, "repeat": repeat})
+    with pytest.raises(InvalidGraphError, match=r"'times' of module 'repeat' has a value by"):
+        p.add_link("size", "repeat", dest_key="times")
+
+
+def test_a_value_that_a_module_gets_later_is_no_input_of_the_pipeline_any_more():
+    p = QueryPipeline(modules={"repeat": lambda text, times: text * times})
+    assert p.input_keys.required == ("text", "times")
+    p.modules["repeat"].partial(times=2)
+    assert p.run("ha") == "haha"
+    p.modules["repeat"].partial(times=3)
+    assert p.run("ha") == "hahaha"
+
+
+async def test_a_call_may_bound_what_runs_at_once_otherwise_than_its_pipeline():
+    p = QueryPipeline(chain=[lambda text: get_config().get("max_concurrency")], max_concurrency=1)
+    assert [p.run("a"), p.run("a", config={"max_concurrency": 2})] == [1, 2]
+    assert [await p.arun("a"), await p.arun("a", config={"max_concurrency": 2})] == [1, 2]
+
+
+async def test_a_batch_of_one_is_a_list():
+    p = QueryPipeline(chain=[lambda topic: topic.upper()])
+    assert p.run(topic=["a"], batch=True) == ["A"]
+    assert await p.arun(topic=["a"], batch=True) == ["A"]
+    multi = p.run_multi({"function": {"topic": ["a"]}}, batch=True)
+    assert multi == {"function": {"output": ["A"]}}
+
+
+async def test_outputs_that_are_not_declared_are_refused_in_async_runs_too():
+    class Wrong(CustomQueryComponent):
+        @property
+        def _input_keys(self) -> set[str]:
+            return {"text"}
+
+        def _run_component(self, **inputs: Any) -> dict[str, Any]:
+            return {"other": 1}
+
+    with pytest.raises(InvalidOutputsError, match="'other'"):
+        Wrong().run_component(text="a")
+    with pytest.raises(InvalidOutputsError, match="'other'"):
+        await Wrong().arun_component(text="a")
+
+
+def test_a_module_with_a_model_keeps_it():
+    own = SimpleSummarize(llm=lambda prompt: "own")
+    p = QueryPipeline(modules={"own": own}, llm=lambda prompt: "the pipeline's")
+    assert p.run(query_str="?", nodes=["a"]) == "own"

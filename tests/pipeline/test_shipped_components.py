@@ -379,3 +379,48 @@ def test_a_loop_runs_a_pipeline_at_least_once_and_no_text():
         LoopComponent(step, max_iterations=0)
     with pytest.raises(InvalidGraphError, match="takes a QueryPipeline, got 'step'"):
         LoopComponent("step")  # pyright: ignore[reportArgumentType]
+
+
+async def test_a_loop_runs_as_often_as_it_may():
+    runs: list[int] = []
+
+    def step(n: int) -> int:
+        runs.append(n)
+        return n + 1
+
+    loop = LoopComponent(
+        QueryPipeline(chain=[step]),
+        add_output_to_input_fn=lambda inputs, outputs: {"n": outputs["output"]},
+        max_iterations=2,
+    )
+    assert loop.run_component(n=0) == await loop.arun_component(n=0) == {"output": 2}
+    assert runs == [0, 1, 0, 1]
+
+
+async def test_what_one_component_answers_is_not_summed_up():
+    def refuse(prompt: str) -> str:
+        raise AssertionError(prompt)
+
+    one = router(lambda choices, query: [1], summarizer=SimpleSummarize(llm=refuse))
+    assert one.run_component(query="?") == {"output": "dogs: ?"}
+    assert await one.arun_component(query="?") == {"output": "dogs: ?"}
+
+
+def test_a_selector_counts_no_choice_twice_and_a_router_none_from_its_end():
+    pick = LLMMultiSelector(llm=lambda prompt: "2, 2, 1", max_outputs=2)
+    assert pick.run_component(choices=["a", "b"], query="?") == {"output": [1, 0]}
+    with pytest.raises(InvalidUpdateError, match="index from 0 to 2"):
+        router(lambda choices, query: -1).run_component(query="?")
+
+
+def test_a_component_of_a_router_that_lacks_a_model_has_the_one_of_the_router():
+    summarize = SimpleSummarize().partial(nodes=["a"])
+    one = RouterComponent(
+        selector=lambda choices, query: 0, components=[summarize], choices=["sums up"]
+    )
+    assert QueryPipeline(chain=[one], llm=lambda prompt: "summed up").run("?") == "summed up"
+
+
+def test_a_choice_without_any_likeness_can_be_nearest():
+    nothing = EmbeddingSingleSelector(embeddings=lambda texts: [[0.0, 0.0] for _ in texts])
+    assert nothing.run_component(choices=["a", "b"], query="?") == {"output": [0]}

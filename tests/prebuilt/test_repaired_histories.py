@@ -19,6 +19,7 @@ from plait.prebuilt import create_react_agent
 from plait.prebuilt.agent_history import open_calls, repaired
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from plait.testing.models import ScriptedChatModel
+from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}, "max_concurrency": 1}
@@ -116,6 +117,49 @@ def test_answers_of_another_branch_do_not_count() -> None:
         ("human", "are you there?"),
         ("ai", "yes"),
     ]
+
+
+def test_what_a_call_had_given_before_it_was_changed_is_no_answer_to_it() -> None:
+    agent = agent_of(scripted(calls("note", "fail"), "yes"), version="v2")
+    with pytest.raises(ConnectionError):
+        agent.invoke({"messages": "hi"}, THREAD)
+    said = agent.get_state(THREAD).values["messages"][1]
+    changed = [{**said.tool_calls[0], "args": {"n": 7}}, said.tool_calls[1]]
+    edited = said.model_copy(update={"tool_calls": changed})
+    agent.update_state(THREAD, {"messages": [edited]}, as_node="agent")
+    told = [(m.tool_call_id, m.status) for m in agent.invoke(AGAIN, THREAD)["messages"][2:4]]
+    assert told == [("0", "error"), ("1", "error")]
+
+
+def test_what_a_tool_wrote_in_several_parts_is_found() -> None:
+    @tool
+    def tell(n: int, id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Tell, and answer."""
+        return [
+            Command(update={"messages": [HumanMessage("by the way")]}),
+            ToolMessage(f"told {n}", tool_call_id=id),
+        ]
+
+    model = scripted(calls("tell", "fail"), "yes")
+    agent = create_react_agent(model, [tell, fail], checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        agent.invoke({"messages": "hi"}, THREAD)
+    assert shapes(agent.invoke(AGAIN, THREAD)) == [
+        ("human", "hi"),
+        ("ai", ""),
+        ("tool", "told 0"),
+        ("tool", "Interrupted"),
+        ("human", "are you there?"),
+        ("ai", "yes"),
+    ]
+
+
+def test_the_answer_to_a_call_that_could_not_be_read_stays_where_others_are_missing() -> None:
+    broken: Any = {"name": "note", "args": "{", "id": "b", "error": None}
+    asked = AIMessage("", tool_calls=calls("note").tool_calls, invalid_tool_calls=[broken])
+    history = [asked, ToolMessage("unread", tool_call_id="b"), HumanMessage("well?")]
+    told = [(m.type, getattr(m, "tool_call_id", None)) for m in repaired(history, {})]
+    assert told == [("ai", None), ("tool", "0"), ("tool", "b"), ("human", None)]
 
 
 @pytest.mark.parametrize("way", ["input", "replay", "update"])

@@ -10,7 +10,7 @@ import pytest
 from plait.chat_models.fake import GenericFakeChatModel
 from plait.checkpoint.serde import Codec
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.messages import AIMessage, HumanMessage
+from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.prebuilt import InjectedState, create_react_agent
 from plait.prebuilt.agent_history import ClosedHistory, open_calls, unanswered_calls
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
@@ -96,3 +96,25 @@ def test_open_calls_are_found_wherever_the_history_was_known_to_be_closed(look: 
     assert [call["id"] for call in history.open_calls(other)] == ["3"]
     assert history.open_calls(closed[:1]) == []
     assert [call["id"] for call in history.open_calls([calls("4")])] == ["4"]
+
+
+@pytest.mark.parametrize("look", [open_calls, unanswered_calls])
+def test_a_call_whose_answer_is_taken_away_is_open_again(look: Any) -> None:
+    """As where a thread goes on from an earlier checkpoint, in the same process."""
+    history = ClosedHistory(look)
+    closed: list[Any] = [calls("1"), ToolMessage("a", tool_call_id="1"), AIMessage("done")]
+    assert history.open_calls(closed) == []
+    assert [call["id"] for call in history.open_calls(closed[:1])] == ["1"]
+
+
+@pytest.mark.parametrize("look", [open_calls, unanswered_calls])
+def test_an_answer_that_stands_before_its_call_is_found_in_what_was_closed(look: Any) -> None:
+    history = ClosedHistory(look)
+    closed: list[Any] = [HumanMessage("hi"), ToolMessage("a", tool_call_id="1")]
+    assert history.open_calls(closed) == []
+    assert history.open_calls([*closed, calls("1")]) == []
+
+
+def test_a_call_that_no_answer_could_name_is_not_open() -> None:
+    call: Any = {"name": "who", "args": {}, "id": None}
+    assert open_calls([AIMessage("", tool_calls=[call])]) == []

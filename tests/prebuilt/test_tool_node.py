@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import warnings
+from contextvars import ContextVar
+from dataclasses import replace
 from threading import Barrier, Lock
 from typing import Annotated, Any
 
@@ -14,12 +16,15 @@ from langchain_core.tools import tool as lc_tool
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import GraphInterrupt, ToolInputError
 from plait.graph import START, MessagesState, StateGraph
-from plait.messages import AIMessage, AIMessageChunk
+from plait.messages import AIMessage, AIMessageChunk, ToolMessage
 from plait.messages.errors import MessageCoercionError
 from plait.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRuntime, create_react_agent
+from plait.prebuilt.tool_node import msg_content_output
+from plait.runnables import RunnableConfig
+from plait.runtime import Runtime
 from plait.store.memory import InMemoryStore
-from plait.tools import InjectedToolCallId, tool
-from plait.types import Command, interrupt
+from plait.tools import InjectedToolArg, InjectedToolCallId, tool
+from plait.types import Command, Interrupt, Send, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
@@ -34,6 +39,12 @@ def called(*names: str, **args: Any) -> dict[str, Any]:
 
 def answers(state: dict[str, Any]) -> list[tuple[str, str]]:
     return [(m.tool_call_id, m.content) for m in state["messages"] if m.type == "tool"]
+
+
+def ran(runnable: Any, given: Any, flavor: str) -> Any:
+    if flavor == "async":
+        return asyncio.run(runnable.ainvoke(given, THREAD))
+    return runnable.invoke(given, THREAD)
 
 
 @tool
@@ -149,6 +160,61 @@ async def test_max_concurrency_bounds_async_tools() -> None:
     assert most == 2
 
 
+async def test_a_bounded_async_call_sees_nothing_of_the_context_of_the_one_before() -> None:
+    left: ContextVar[str] = ContextVar("left", default="nothing")
+
+    @tool
+    async def note(what: str) -> str:
+        """Leave something behind."""
+        found = left.get()
+        left.set(what)
+        return found
+
+    told = await ToolNode([note]).ainvoke(called("note", "note", "note"), {"max_concurrency": 1})
+    assert [content for _, content in answers(told)] == ["nothing"] * 3
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_question_after_a_tool_is_the_same_where_the_tool_does_not_run_again(flavor: str) -> None:
+    """A program keeps what the tool gave, and asks: the answer reaches the question."""
+    kept: list[Any] = []
+
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        return what
+
+    tools = ToolNode([look])
+
+    def work(state: MessagesState) -> Any:
+        if not kept:
+            kept.append(tools.invoke(state))
+        return {"messages": [AIMessage(interrupt("Sure?"))]}
+
+    async def awork(state: MessagesState) -> Any:
+        if not kept:
+            kept.append(await tools.ainvoke(state))
+        return {"messages": [AIMessage(interrupt("Sure?"))]}
+
+    graph = StateGraph(MessagesState).add_node("work", awork if flavor == "async" else work)
+    compiled = graph.add_edge(START, "work").compile(InMemorySaver())
+
+    asked = ran(compiled, called("look"), flavor)["__interrupt__"]
+    assert [one.value for one in asked] == ["Sure?"]
+    assert ran(compiled, Command(resume="yes"), flavor)["messages"][-1].content == "yes"
+
+
+def test_questions_that_tools_raise_by_hand_surface_together() -> None:
+    @tool
+    def stop(what: str) -> str:
+        """Ask."""
+        raise GraphInterrupt((Interrupt(what),))
+
+    with pytest.raises(GraphInterrupt) as caught:
+        ToolNode([stop]).invoke(called("stop", "stop"))
+    assert [one.value for one in caught.value.args[0]] == ["stop 0", "stop 1"]
+
+
 def test_all_tools_end_before_the_error_of_one_is_raised() -> None:
     ended: list[str] = []
 
@@ -192,6 +258,35 @@ def test_inject_tool_args_fills_a_copy_and_drops_what_the_model_supplied() -> No
     assert call["args"]["what"] == "x"
 
 
+@pytest.mark.parametrize("state", [{}, {"user": "", "count": 0}])
+def test_what_a_model_supplies_for_an_argument_of_the_program_never_counts(state: Any) -> None:
+    @tool
+    def buy(
+        what: str,
+        user: Annotated[str, InjectedState("user")] = "nobody",
+        count: Annotated[int, InjectedState("count")] = 1,
+        limit: Annotated[int, InjectedToolArg] = 10,
+    ) -> str:
+        """Buy."""
+        return f"{user!r} {count} {limit}"
+
+    given = {**called("buy", user="mallory", count=99, limit=1000), **state}
+    told = "'' 0 10" if state else "'nobody' 1 10"
+    assert answers(ToolNode([buy]).invoke(given)) == [("call-0", told)]
+
+
+def test_a_node_by_itself_has_the_runtime_that_its_config_names() -> None:
+    @tool
+    def look(what: str, store: Annotated[Any, InjectedStore()]) -> str:
+        """Look."""
+        return store.get(("n",), what).value["v"]
+
+    store = InMemoryStore()
+    store.put(("n",), "look 0", {"v": "found"})
+    config: Any = {"configurable": {"__pregel_runtime": Runtime(store=store)}}
+    assert answers(ToolNode([look]).invoke(called("look"), config)) == [("call-0", "found")]
+
+
 class TestGuests:
     """Models and tools of langchain_core."""
 
@@ -233,6 +328,22 @@ def test_an_error_of_a_tool_names_the_tool_and_its_call() -> None:
     assert "During call 'call-0' of tool 'look'" in caught.value.__notes__
 
 
+def test_a_tool_without_a_store_is_told_of_the_graph_or_of_the_node_that_lacks_one() -> None:
+    @tool
+    def keep(what: str, runtime: ToolRuntime[Any, Any]) -> str:
+        """Keep something."""
+        store: Any = runtime.store
+        store.put(("n",), "k", {"v": what})
+        return "kept"
+
+    with pytest.raises(AttributeError) as alone:
+        ToolNode([keep]).invoke(called("keep"))
+    with pytest.raises(AttributeError) as inside:
+        graph_of(keep).invoke(called("keep"), THREAD)
+    told = ["runs by itself" in "".join(one.value.__notes__) for one in (alone, inside)]
+    assert told == [True, False]
+
+
 @pytest.mark.parametrize("given", [None, "text"])
 def test_a_wrapper_that_gives_no_answer_is_told_which_call_it_is_for(given: Any) -> None:
     @tool
@@ -243,6 +354,44 @@ def test_a_wrapper_that_gives_no_answer_is_told_which_call_it_is_for(given: Any)
     node = ToolNode([look], wrap_tool_call=lambda request, handler: given, handle_tool_errors=True)
     with pytest.raises(MessageCoercionError, match=r"call 'call-0' of tool 'look'.*ToolMessage"):
         node.invoke(called("look"))
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_what_an_interceptor_hands_on_is_what_runs(flavor: str) -> None:
+    """The name of a tool, where the model's is none; a config."""
+
+    @tool
+    def look(what: str, config: RunnableConfig) -> str:
+        """Look."""
+        return f"{what} for {config['configurable']['user']}"
+
+    def mended(request: Any) -> Any:
+        config = {**request.runtime.config, "configurable": {"user": "ada"}}
+        return request.override(
+            tool_call={**request.tool_call, "name": "look"},
+            runtime=replace(request.runtime, config=config),
+        )
+
+    async def awrap(request: Any, handler: Any) -> Any:
+        return await handler(mended(request))
+
+    node = ToolNode(
+        [look], wrap_tool_call=lambda request, run: run(mended(request)), awrap_tool_call=awrap
+    )
+    assert answers(ran(node, called("lok"), flavor)) == [("call-0", "lok 0 for ada")]
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_wrapper_that_answers_another_call_is_refused(flavor: str) -> None:
+    def wrap(request: Any, handler: Any) -> Any:
+        return ToolMessage("cached", tool_call_id="another")
+
+    async def awrap(request: Any, handler: Any) -> Any:
+        return ToolMessage("cached", tool_call_id="another")
+
+    node = ToolNode([ask], wrap_tool_call=wrap, awrap_tool_call=awrap, handle_tool_errors=True)
+    with pytest.raises(ToolInputError, match=r"wrap_tool_call gave .*'another' for call 'call-0'"):
+        ran(node, called("ask"), flavor)
 
 
 def test_an_async_wrapper_that_awaits_nothing_is_told_to_once() -> None:
@@ -334,3 +483,63 @@ def test_a_call_that_is_cut_off_in_the_sum_of_a_stream_does_not_run() -> None:
     answers = ToolNode([pay]).invoke([total])
     assert [answer.tool_call_id for answer in answers] == ["c0"]
     assert ran == [5]
+
+
+def test_sends_to_the_graph_around_are_one_command_and_what_has_more_to_say_stays_alone() -> None:
+    """A handoff with an update, joined with others, would lose it."""
+    given: dict[str, Any] = {
+        "sends 0": {"graph": Command.PARENT, "goto": [Send("x", 0)]},
+        "sends 1": {"graph": Command.PARENT, "goto": [Send("x", 1)]},
+        "sends 2": {"graph": Command.PARENT, "goto": [Send("x", 2)], "update": {"a": 2}},
+        "sends 3": {"goto": [Send("x", 3)]},
+    }
+
+    @tool
+    def sends(what: str) -> Any:
+        """Lead on."""
+        return Command(**given[what])
+
+    told = ToolNode([sends]).invoke({"messages": called(*["sends"] * 4)["messages"]})
+    assert told == [
+        Command(**given["sends 2"]),
+        Command(**given["sends 3"]),
+        Command(graph=Command.PARENT, goto=[Send("x", 0), Send("x", 1)]),
+    ]
+
+
+def test_a_command_that_answers_its_call_keeps_all_its_parts() -> None:
+    @tool
+    def go(what: str, id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Lead on."""
+        answer = ToolMessage("went", tool_call_id=id)
+        return Command(update={"messages": [answer], "a": 1}, resume={"x": 1}, goto="other")
+
+    (command,) = ToolNode([go]).invoke(called("go"))
+    assert (command.resume, command.goto, command.update["a"]) == ({"x": 1}, "other", 1)
+    assert command.update["messages"][0].name == "go"
+
+
+def test_content_that_is_no_json_is_told_as_text() -> None:
+    round_and_round: list[Any] = []
+    round_and_round.append(round_and_round)
+    assert msg_content_output(round_and_round) == "[[...]]"
+
+
+def test_nodes_that_are_made_of_one_fill_each_its_own_tools() -> None:
+    """Two agents of one ToolNode have tools of one name, with other arguments."""
+
+    @tool("look")
+    def theirs(what: str, user: Annotated[str, InjectedState("user")]) -> str:
+        """Look."""
+        return f"{what} of {user}"
+
+    @tool("look")
+    def own(what: str, user: str) -> str:
+        """Look."""
+        return f"{what} of {user}"
+
+    base = ToolNode([ask])
+    nodes = base.extended([theirs]), base.extended([own])
+    given = {**called("look", user="the model"), "user": "the state"}
+    told = [answers(node.invoke(given)) for node in nodes]
+    assert told == [[("call-0", "look 0 of the state")], [("call-0", "look 0 of the model")]]

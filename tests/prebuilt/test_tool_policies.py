@@ -11,7 +11,12 @@ import pytest
 
 from plait.chat_models.fake import GenericFakeChatModel
 from plait.checkpoint.memory import InMemorySaver
-from plait.errors import InvalidNodeError, NodeCancelledError, ToolDefinitionError
+from plait.errors import (
+    InvalidNodeError,
+    NodeCancelledError,
+    NodeTimeoutError,
+    ToolDefinitionError,
+)
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt import ToolNode, ToolPolicy, ToolRuntime, create_react_agent
@@ -444,3 +449,46 @@ def test_policies_that_are_none_are_refused() -> None:
 
     with pytest.raises(InvalidNodeError, match="Did you mean 'ask'"):
         ToolNode([charge])
+
+
+async def test_who_is_cancelled_as_it_is_given_a_place_gives_it_on() -> None:
+    gate, going = Gate(1), asyncio.Event()
+
+    async def go() -> str:
+        return "went"
+
+    holding = asyncio.create_task(gate.arun(going.wait))
+    await asyncio.sleep(0)
+    waiting = asyncio.create_task(gate.arun(go))
+    await asyncio.sleep(0)
+    holding.add_done_callback(lambda _: waiting.cancel())
+    going.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await asyncio.wait_for(gate.arun(go), 30) == "went"
+
+
+async def test_async_code_that_is_inside_goes_through_again() -> None:
+    gate = Gate(1)
+
+    async def go() -> str:
+        return "inside"
+
+    assert await asyncio.wait_for(gate.arun(lambda: gate.arun(go)), 30) == "inside"
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_limit_that_struck_inside_a_tool_is_not_taken_for_the_one_of_its_policy(
+    flavor: str,
+) -> None:
+    """As where a tool runs a graph, one of whose nodes takes too long."""
+
+    @tool
+    def work(n: int) -> str:
+        """Run something inside."""
+        raise NodeTimeoutError("inner", 2.0, kind="run", run_timeout=1.0)
+
+    node = placed(ToolNode([work], policies=ToolPolicy(timeout=30)), "graph")
+    with pytest.raises(NodeTimeoutError, match="inner") as caught:
+        run(node, called("work"), flavor)
+    assert not isinstance(caught.value, ToolTimeoutError)

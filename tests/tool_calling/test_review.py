@@ -306,3 +306,50 @@ def test_an_async_handler_of_a_sync_tool_is_refused_where_it_is_declared():
 def test_a_handler_that_is_no_function_is_refused_where_it_is_declared(decorate):
     with pytest.raises(ToolDefinitionError, match="InterruptParams"):
         decorate(handler="ask")
+
+
+def test_an_edit_of_arguments_that_look_like_an_action_is_one_of_arguments():
+    ran = []
+
+    @human_in_the_loop
+    def play(action: str, args: str) -> str:
+        """Play."""
+        ran.append((action, args))
+        return "played"
+
+    app = graph(play)
+    app.invoke(message(call_of("play", action="go", args="west")), CONFIG)
+    app.invoke(Command(resume={"type": "edit", "args": {"action": "stop", "args": "now"}}), CONFIG)
+    assert ran == [("stop", "now")]
+
+
+@pytest.mark.filterwarnings("ignore::plait.errors.UnusedAnswerWarning")  # that is what is tested
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+async def test_what_a_handler_has_asked_about_a_call_holds_for_no_other(flavor):
+    ran = []
+
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return f"paid {euro}"
+
+    def ask_first(params):
+        return params["tool"].invoke(params["tool_call_args"]) if interrupt("sure?") else "no"
+
+    async def aask_first(params):
+        return await params["tool"].ainvoke(params["tool_call_args"]) if interrupt("sure?") else ""
+
+    if flavor == "async":
+        app = graph(human_in_the_loop_async(pay, handler=aask_first))
+    else:
+        app = graph(human_in_the_loop(pay, handler=ask_first))
+
+    async def run(given):
+        return await app.ainvoke(given, CONFIG) if flavor == "async" else app.invoke(given, CONFIG)
+
+    await run(message(call_of("pay", euro=5)))
+    app.update_state(CONFIG, message(call_of("pay", euro=5000)), as_node=START)
+    assert "__interrupt__" in await run(Command(resume=True))
+    assert ran == []
+    await run(Command(resume=True))
+    assert ran == [5000]

@@ -192,6 +192,99 @@ async def test_interrupt_inside_a_tool_waits_for_its_answer(kind):
     assert done["messages"][-1].content == "name: Ada"
 
 
+def test_a_tool_call_without_an_id_says_so():
+    with pytest.raises(ToolInputError, match="has no 'id'"):
+        add.invoke({"type": "tool_call", "name": "add", "args": {"a": 1, "b": 2}})
+
+
+@pytest.mark.parametrize("pair", ["ab", ["a", "b"], ("a", "b", "c")])
+def test_what_is_no_pair_is_none_though_it_has_two_parts(pair):
+    @tool(response_format="content_and_artifact")
+    def look() -> Any:
+        """Look."""
+        return pair
+
+    with pytest.raises(ValueError, match=r"must return a tuple \(content, artifact\)"):
+        look.invoke({})
+
+
+def test_an_argument_of_the_program_that_a_schema_leaves_out_reaches_the_tool():
+    class Shown(BaseModel):
+        what: str
+
+    @tool(args_schema=Shown)
+    def look(what: str, user: Annotated[str, InjectedToolArg]) -> str:
+        """Look."""
+        return f"{what} for {user}"
+
+    assert look.invoke({"what": "a", "user": "ada"}) == "a for ada"
+
+
+@pytest.mark.filterwarnings("ignore::plait.errors.UnusedAnswerWarning")  # it is kept meanwhile
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_an_answer_reaches_its_call_whichever_is_made_first(kind):
+    @tool
+    def ask(who: str) -> str:
+        """Ask a person."""
+        return f"{who}: {interrupt('sure?')}"
+
+    @tool("ask")
+    async def aask(who: str) -> str:
+        """Ask a person."""
+        return f"{who}: {interrupt('sure?')}"
+
+    runs = []
+
+    def turned(state):
+        runs.append(1)
+        return state["messages"][-1].tool_calls[:: 1 if len(runs) % 2 else -1]
+
+    def act(state):
+        return {"messages": [ask.invoke(one) for one in turned(state)]}
+
+    async def aact(state):
+        return {"messages": [await aask.ainvoke(one) for one in turned(state)]}
+
+    graph = graph_of(act if kind == "sync" else aact)
+    calls = [call("ask", id="1", who="a"), call("ask", id="2", who="b")]
+    state = await graph.ainvoke({"messages": [AIMessage("", tool_calls=calls)]}, CONFIG)
+    for answer in ("to a", "to b"):
+        state = await graph.ainvoke(Command(resume=answer), CONFIG)
+    told = {one.tool_call_id: one.content for one in state["messages"] if one.type == "tool"}
+    assert told == {"1": "a: to a", "2": "b: to b"}
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_a_question_after_a_tool_is_the_same_where_the_tool_does_not_run_again(kind):
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        return what
+
+    @tool("look")
+    async def alook(what: str) -> str:
+        """Look."""
+        return what
+
+    kept = []
+
+    def act(state):
+        if not kept:
+            kept.append(look.invoke(state["messages"][-1].tool_calls[0]))
+        return {"messages": [AIMessage(interrupt("Sure?"))]}
+
+    async def aact(state):
+        if not kept:
+            kept.append(await alook.ainvoke(state["messages"][-1].tool_calls[0]))
+        return {"messages": [AIMessage(interrupt("Sure?"))]}
+
+    graph = graph_of(act if kind == "sync" else aact)
+    asked = {"messages": [AIMessage("", tool_calls=[call("look", what="a")])]}
+    assert "__interrupt__" in await graph.ainvoke(asked, CONFIG)
+    done = await graph.ainvoke(Command(resume="yes"), CONFIG)
+    assert done["messages"][-1].content == "yes"
+
+
 async def test_equal_questions_of_tools_that_run_at_once_get_their_own_answers():
     @tool
     async def ask(who: str) -> str:

@@ -131,6 +131,13 @@ def case_node_defaults_of_the_graph(env):
     return [first, node.attempts, env.error(lambda: graph.compile().invoke({})), other.attempts]
 
 
+def case_a_node_that_is_never_tried_again_whatever_the_defaults(env):
+    node = Flaky(9)
+    graph = StateGraph(State).set_node_defaults(retry_policy=fast(max_attempts=2))
+    graph.add_node("n", node, retry_policy=[]).add_edge(START, "n")
+    return env.error(lambda: graph.compile().invoke({})), node.attempts
+
+
 def case_retry_policy_fields(env):
     return [
         RetryPolicy()._asdict().keys() - {"retry_on"},

@@ -411,6 +411,15 @@ async def case_readers_take_their_time(env):
     return await env.aerror(read()), parts
 
 
+async def case_the_limit_of_a_node_comes_before_the_default(env):
+    builder = StateGraph(State).set_node_defaults(timeout=60)
+    builder.add_node("slow", never, timeout=SOON).add_edge(START, "slow")
+    try:
+        await builder.compile().ainvoke({"items": []})
+    except NodeTimeoutError as error:
+        return error.timeout
+
+
 async def case_limits_that_never_end(env):
     async def quick(state):
         await asyncio.sleep(0.01)

@@ -1,9 +1,11 @@
 """ToolNode, tools_condition, ValidationNode: inputs, errors, results, injection, interceptors."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import InjectedToolArg, InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import (
@@ -320,6 +322,29 @@ def case_a_tool_put_in_place_of_one_of_its_name(env):
         heard = Heard(seen)
         told = node.invoke({"messages": calls(call("size", x=1))}, {**ALONE, "callbacks": [heard]})
         found.append((told["messages"][0].content, told["messages"][0].status, seen))
+    return found
+
+
+def case_a_name_and_a_config_that_an_interceptor_changes(env):
+    @tool
+    def look(what: str, config: RunnableConfig) -> str:
+        """Look."""
+        return f"{what} for {config['configurable'].get('user')}"
+
+    def mend(request, run):
+        return run(request.override(tool_call={**request.tool_call, "name": "look"}))
+
+    def name_user(request, run):
+        config = request.runtime.config
+        config = {**config, "configurable": {**config["configurable"], "user": "ada"}}
+        return run(request.override(runtime=replace(request.runtime, config=config)))
+
+    found = []
+    for wrap, name in ((mend, "lok"), (name_user, "look")):
+        node = ToolNode([look], wrap_tool_call=wrap)
+        graph = StateGraph(MessagesState).add_node("tools", node).add_edge(START, "tools").compile()
+        given = {"messages": calls(call(name, what="a"))}
+        found.append(env.error(lambda: graph.invoke(given)["messages"][-1].content))
     return found
 
 

@@ -55,6 +55,23 @@ def case_what_a_request_holds(env):
     return run([look], system_prompt="Be kind.", tools=[add, {"type": "web"}]), seen
 
 
+def case_what_a_wrapper_adds_in_place(env):
+    def adding(which):
+        def wrap(request, handler):
+            held = request.messages if which == "messages" else request.state["messages"]
+            held.append(HumanMessage(f"by the {which}"))
+            return handler(request)
+
+        return wrap_model_call(name="W")(wrap)
+
+    agents = [
+        create_agent(model_of("one", "two"), middleware=[adding(which)], checkpointer=saver)
+        for which in ("messages", "state")
+        for saver in (None, env.saver(which))
+    ]
+    return [[told(agent.invoke(USER, THREAD)["messages"]) for _ in range(2)] for agent in agents]
+
+
 def case_order_of_wrappers(env):
     def around(name):
         def wrap(request, handler):
@@ -195,6 +212,68 @@ def case_updates_of_several_attempts(env):
         final([keeping("a"), twice, keeping("b"), keeping("c")], "one", "two"),
         final([keeping("a"), own, keeping("b")], "one"),
     ]
+
+
+class AsyncKeeping(AgentMiddleware):
+    """Keeps something with each answer, in async runs; of some attempts, it has none."""
+
+    state_schema = Kept
+
+    def __init__(self, tag, fails_from=None):
+        self.tag = tag
+        self.fails_from = fails_from
+        self.asked = 0
+
+    @property
+    def name(self):
+        return self.tag
+
+    async def awrap_model_call(self, request, handler):
+        self.asked += 1
+        if self.fails_from is not None and self.asked >= self.fails_from:
+            raise ValueError(self.tag)
+        return ExtendedModelResponse(await handler(request), Command(update={"kept": [self.tag]}))
+
+
+class Keeping(AsyncKeeping):
+    def wrap_model_call(self, request, handler):
+        self.asked += 1
+        if self.fails_from is not None and self.asked >= self.fails_from:
+            raise ValueError(self.tag)
+        return ExtendedModelResponse(handler(request), Command(update={"kept": [self.tag]}))
+
+
+async def case_updates_of_async_wrappers(env):
+    made = create_agent(model_of("done"), middleware=[AsyncKeeping("a"), AsyncKeeping("b")])
+    result = await made.ainvoke(USER)
+    return told(result["messages"]), result["kept"]
+
+
+async def case_updates_of_an_attempt_before_one_that_fails(env):
+    """The wrapper answers itself: nothing is kept of an answer that nobody was given."""
+
+    class Tries(AgentMiddleware):
+        def wrap_model_call(self, request, handler):
+            handler(request)
+            try:
+                return handler(request)
+            except ValueError:
+                return AIMessage("instead")
+
+        async def awrap_model_call(self, request, handler):
+            await handler(request)
+            try:
+                return await handler(request)
+            except ValueError:
+                return AIMessage("instead")
+
+    found = []
+    for is_async in (False, True):
+        middleware = [Tries(), Keeping("a", fails_from=2)]
+        made = create_agent(model_of("one", "two"), middleware=middleware)
+        result = await made.ainvoke(USER) if is_async else made.invoke(USER)
+        found.append((told(result["messages"]), result.get("kept")))
+    return found
 
 
 def case_updates_that_conflict(env):

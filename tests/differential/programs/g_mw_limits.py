@@ -182,11 +182,33 @@ def case_tool_thread_limit(env):
 
 
 def case_tool_run_and_thread_limit(env):
+    results = []
     for behavior in ("continue", "end"):
         limit = ToolCallLimitMiddleware(thread_limit=3, run_limit=2, exit_behavior=behavior)
-        made = agent([*endless(4), "x"], limit, checkpointer=env.saver(behavior))
-        yield_ = [shown(made.invoke(USER, THREAD)) for _ in range(2)]
-    return yield_
+        made = agent([*endless(4), "x"] * 2, limit, checkpointer=env.saver(behavior))
+        results.append([shown(made.invoke(USER, THREAD)) for _ in range(2)])
+    return results
+
+
+def several(count, start):
+    return ai(*(call("add", str(at), a=1, b=at) for at in range(start, start + count)))
+
+
+def case_tool_calls_that_are_far_beyond_a_limit(env):
+    script = [several(3, 0), several(3, 3), several(4, 6), "done"]
+    return shown(agent(script, ToolCallLimitMiddleware(run_limit=1)).invoke(USER))
+
+
+def case_tool_calls_that_an_end_has_refused_leave_the_thread_its_own(env):
+    limit = ToolCallLimitMiddleware(thread_limit=2, exit_behavior="end")
+    made = agent([several(3, 0), several(2, 3), "done"], limit, checkpointer=env.saver())
+    results = [shown(made.invoke(USER, THREAD)) for _ in range(2)]
+    return results, made.get_state(THREAD).values.get("thread_tool_call_count")
+
+
+def case_limits_of_a_run_and_a_thread_that_are_equal(env):
+    limit = ToolCallLimitMiddleware(thread_limit=1, run_limit=1)
+    return shown(agent([*endless(2), "done"], limit).invoke(USER))
 
 
 def case_two_limits(env):

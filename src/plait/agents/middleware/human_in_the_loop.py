@@ -166,14 +166,17 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
             for call in message.tool_calls
             if call["name"] in self.interrupt_on and call["id"] not in answered
         ]
-        if not gated:  # what was decided about an earlier message is over
-            return {"hitl_edited_tool_calls": {}} if state.get("hitl_edited_tool_calls") else None
+        before: Decided | None = state.get("hitl_decided_tool_calls")
+        if not gated:
+            is_over = before is None or before["message"] != message.id
+            is_left = is_over and state.get("hitl_edited_tool_calls")
+            return {"hitl_edited_tool_calls": {}} if is_left else None
         asked = [call for call in gated if self._is_wanted(_request(call, state, runtime))]
         decided = self._decisions(asked, state, runtime) if asked else []
         runs = [*zip(asked, decided, strict=True)]
         places = {*map(id, asked)}
         runs += [(call, Outcome(call)) for call in gated if id(call) not in places]
-        now = _decided(message, runs, state.get("hitl_decided_tool_calls"))
+        now = _decided(message, runs, before)
         update: dict[str, Any] = {"hitl_decided_tool_calls": now}
         if asked:
             told = [one.message for one in decided if one.message is not None]
