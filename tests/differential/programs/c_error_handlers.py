@@ -2,6 +2,7 @@
 
 import asyncio
 import operator
+from threading import Event
 from typing import Annotated, TypedDict
 
 from langgraph.errors import GraphDrained, NodeError
@@ -249,10 +250,16 @@ def case_history(env):
 
 def crashing(env, sibling=False):
     calls = []
+    beside = Event()  # the sibling is done before the handler crashes
 
     def node(state):
         calls.append("node")
+        assert beside.wait(20)
         raise AppError("bad")
+
+    def look(state):
+        beside.set()
+        return {"items": ["sibling"]}
 
     def handler(state, error: NodeError):
         calls.append(f"handler of {error.node}")
@@ -265,8 +272,10 @@ def crashing(env, sibling=False):
     builder.add_node("next", add("next"))
     builder.add_edge(START, "work")
     if sibling:
-        builder.add_node("sibling", add("sibling"))
+        builder.add_node("sibling", look)
         builder.add_edge(START, "sibling")
+    else:
+        beside.set()
     return builder.compile(checkpointer=env.saver()), calls
 
 
