@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, cast
 
+from langchain_core.language_models.fake_chat_models import FakeListChatModel as TheirModel
+
 from plait.callbacks import BaseCallbackHandler
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
@@ -66,6 +68,19 @@ REMEMBER = {
         AIMessage("", tool_calls=[{"name": "remember", "args": {"fact": "x"}, "id": "c1"}])
     ]
 }
+
+
+@mistake(
+    "A model of LangChain's that is asked with the messages of a state",
+    NotImplementedError,
+    "HumanMessage",
+    "as_chat_model",
+)
+def model_of_langchain() -> None:
+    model = TheirModel(responses=["hi"])
+    builder = StateGraph(MessagesState)
+    builder.add_node("chat", lambda state: {"messages": [model.invoke(state["messages"])]})
+    builder.add_edge(START, "chat").compile().invoke({"messages": [("user", "hello")]})
 
 
 @mistake("A tool that writes to a store, in a graph without", AttributeError, "'put'", "store=")

@@ -21,12 +21,17 @@ STORE_CALLS = frozenset(
     for twin in ("", "a")
     for call in ("batch", "delete", "get", "list_namespaces", "put", "search")
 )
+_REFUSALS = (
+    "Unsupported message type: <class 'plait.messages.",
+    "Invalid input type <class 'plait.",
+)
+"""What models of LangChain's say of messages and prompt values of plait's."""
 
 
 def explain(error: BaseException, run: Run) -> None:
     """Add a note to an error that ends a run, where the call or the compilation explains it."""
     missing = _missing(error, run) if isinstance(error, AttributeError) else None
-    hint = missing or _unawaited(error)
+    hint = missing or _unawaited(error) or _unwrapped(error)
     if hint is not None:
         note(error, hint)
 
@@ -98,4 +103,15 @@ def _unawaited(error: BaseException) -> str | None:
             return "The call of a @task gives a future; its outcome is `f(x).result()`."
         if "'AioCall'" in text:
             return "The call of a @task gives a future; its outcome is `await f(x)`."
+    return None
+
+
+def _unwrapped(error: BaseException) -> str | None:
+    """A chat model of LangChain's was asked with messages of the state."""
+    refused = isinstance(error, (NotImplementedError, ValueError)) and said(error)
+    if refused and refused.startswith(_REFUSALS):
+        return (
+            "A model of LangChain's takes messages of LangChain's only. Make it one of plait's, "
+            "once: model = plait.chat_models.as_chat_model(model)."
+        )
     return None
