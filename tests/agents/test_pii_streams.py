@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plait.agents import create_agent
-from plait.agents.middleware import PIIMiddleware, RedactionRule
+from plait.agents.middleware import PIIDetectionError, PIIMiddleware, RedactionRule
 from plait.agents.middleware.pii_streams import Growing
 from plait.chat_models import BaseChatModel
 from plait.graph import START, StateGraph
@@ -107,3 +107,50 @@ def test_an_agent_inside_a_tool_of_one_that_hides_is_told_hidden_too():
     told = [str(event) for event in graph.stream_events({"messages": []}, version="v3")]
     assert any("[REDACTED_EMAIL]" in event for event in told)
     assert not any("ann@" in event for event in told)
+
+
+class Asking(BaseChatModel):
+    """Calls a tool, and says an address with its result."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "asking"
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> Any:
+        call = {"name": "look", "args": {}, "id": "1"}
+        said = AIMessage("It is ann@x.org.")
+        if messages[-1].type == "human":
+            said = AIMessage("", tool_calls=[call])
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+def told_by(tool_gives: str, **options: Any) -> str:
+    """All that a stream of an agent tells."""
+
+    def look() -> str:
+        """Looks something up."""
+        return tool_gives
+
+    agent = create_agent(Asking(), [look], middleware=[PIIMiddleware("email", **options)])
+    return " ".join(map(str, agent.stream_events({"messages": "hi"}, version="v3")))
+
+
+@pytest.mark.parametrize("checks", ["apply_to_output", "apply_to_tool_results"])
+def test_a_rewriting_one_hides_the_words_of_all_whatever_it_checks(checks: str):
+    told = told_by("Found bob@y.org.", **{checks: True})
+    assert "Found [REDACTED_EMAIL]" in told
+    assert "It is [REDACTED_EMAIL]" in told
+    assert "ann@" not in told
+    assert "bob@" not in told
+
+
+def test_a_blocking_one_leaves_what_it_does_not_check():
+    told = told_by("Found nobody.", strategy="block", apply_to_tool_results=True)
+    assert "It is ann@x.org." in told
+    with pytest.raises(PIIDetectionError):
+        told_by("Found bob@y.org.", strategy="block", apply_to_tool_results=True)
+    with pytest.raises(PIIDetectionError):
+        told_by("Found nobody.", strategy="block", apply_to_output=True)

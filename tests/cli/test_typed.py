@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from plait import InMemorySaver, SqliteSaver
 from plait.cli.commands import timers
@@ -195,6 +196,21 @@ def test_that_nothing_says_how_long_threads_live_is_told(plain: Path) -> None:
     ran = plait("threads", "prune", "--expired", "--db", plain)
     assert ran.stdout == "Deleted 0 of the threads.\n"
     assert "give --ttl" in ran.stderr
+
+
+@pytest.mark.parametrize(("watch", "code"), [((), 1), (("--watch",), 0)], ids=["once", "watch"])
+def test_a_ctrl_c_ends_a_watch_and_is_told_of_a_single_round(
+    plain: Path, monkeypatch: pytest.MonkeyPatch, watch: tuple[str, ...], code: int
+) -> None:
+    async def stopped(_: Any) -> Any:
+        yield Woken("1", False, None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(timers, "awake", stopped)
+    app = (f"{__package__}.typed:graph", "--app-dir", str(ROOT), "--db", str(plain))
+    ran = CliRunner().invoke(timers.command, ["run", *app, *watch])
+    assert ran.exit_code == code, ran.output
+    assert ran.output.splitlines() == ["1: done", *(["", "Aborted!"] if code else [])]
 
 
 class _Stop(Exception):

@@ -98,3 +98,11 @@ def test_the_second_result_is_a_list_of_its_own() -> None:
     second = add_messages(left, right)
     assert [m.id for m in second] == ["0", "1"]
     assert [m.id for m in add_messages(second, AIMessage("on", id="3"))] == ["0", "1", "3"]
+
+
+def test_what_replaced_a_message_once_does_not_come_into_another_result() -> None:
+    forget()
+    left = [HumanMessage("hi", id="0")]
+    again = HumanMessage("hi", id="0")
+    assert add_messages(left, [again, AIMessage("ha", id="1")])[0] is again
+    assert add_messages(left, AIMessage("ho", id="2"))[0] is left[0]

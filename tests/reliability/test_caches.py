@@ -297,3 +297,27 @@ def test_the_life_of_a_result_is_a_number_of_seconds(ttl: Any) -> None:
     builder = StateGraph(dict)
     with pytest.raises(InvalidNodeError, match="ttl"):
         builder.add_node("n", lambda state: {}, cache_policy=CachePolicy(ttl=ttl))
+
+
+class Handled(TypedDict):
+    n: int
+
+
+def test_what_an_error_handler_gives_is_never_cached() -> None:
+    handled: list[str] = []
+
+    def fails(state: Handled) -> Any:
+        raise ValueError("no")
+
+    def handler(state: Handled) -> Any:
+        handled.append("once")
+        return {"n": len(handled)}
+
+    builder = StateGraph(Handled).add_node(fails).add_edge(START, "fails")
+    builder.set_node_defaults(cache_policy=CachePolicy(), error_handler=handler)
+    graph = builder.compile(cache=InMemoryCache())
+    assert [graph.invoke({"n": 0}) for _ in range(2)] == [{"n": 1}, {"n": 2}]
+    policies = {name: node.cache_policy for name, node in graph.nodes.items()}
+    assert policies.pop("fails") is not None
+    assert set(policies.values()) == {None}, "no graph says that it caches its handlers"
+    assert len(policies) == 2

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plait.checkpoint.serde import UnstorableValueError
+from plait.errors import NotSupportedError
 from plait.store.base import GetOp, Op, PutOp
 from plait.store.memory import InMemoryStore
 
@@ -162,6 +163,21 @@ def test_a_batch_of_gets_may_name_what_is_not_there_or_not_yet_text() -> None:
 
 def ones(texts: Sequence[str]) -> list[list[float]]:
     return [[1.0] for _ in texts]
+
+
+@pytest.mark.parametrize("index", [None, {"embed": ones}], ids=["plain", "indexed"])
+@pytest.mark.parametrize("beside", [[], [GetOp(("u",), "k")]], ids=["alone", "beside a read"])
+async def test_a_ttl_in_a_batch_is_refused_as_in_a_put(index: Any, beside: list[Op]) -> None:
+    store = InMemoryStore(index=index)
+    with pytest.raises(NotSupportedError) as put:
+        store.put(("u",), "k", {"n": 1}, ttl=5)
+    ops = [PutOp(("v",), "k", {"n": 1}), PutOp(("u",), "k", {"n": 1}, ttl=5), *beside]
+    with pytest.raises(NotSupportedError) as batched:
+        store.batch(ops)
+    with pytest.raises(NotSupportedError) as awaited:
+        await store.abatch(ops)
+    assert str(put.value) == str(batched.value) == str(awaited.value)
+    assert store.list_namespaces() == []
 
 
 @pytest.mark.parametrize("index", [None, {"embed": ones}], ids=["plain", "indexed"])

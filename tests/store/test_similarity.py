@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -292,3 +293,42 @@ def test_embeddings_of_any_kind_are_adopted() -> None:
     for wrong in (None, 5, "provider:model"):
         with pytest.raises(InvalidStoreOpError):
             ensure_embeddings(wrong)  # type: ignore[arg-type]
+
+
+def test_values_with_keys_that_json_has_not_are_embedded_as_all_others() -> None:
+    asked: list[str] = []
+
+    def noting(texts: Any) -> list[list[float]]:
+        asked.extend(texts)
+        return embed(texts)
+
+    value: Any = {
+        "n": {1: "a", "1": "b", None: [{10: "c", 2: "d"}], (1, 2): {True: 1, 1.5: 2}, "é": ({},)}
+    }
+    text = (
+        '{"(1, 2)": {"true": 1, "1.5": 2}, "1": "a", "1": "b", "null": [{"2": "d", "10": "c"}], '
+        '"é": [{}]}'
+    )
+    for fields in (["$"], ["n"]):
+        with both({"embed": noting, "fields": fields}) as stores:
+            for store in stores:
+                asked.clear()
+                store.put(("d",), "k", value)
+                assert asked == [text if fields == ["n"] else f'{{"n": {text}}}']
+                found = store.search(("d",), query="a")
+                assert [(item.value, item.score is None) for item in found] == [(value, False)]
+
+
+def test_values_whose_text_has_no_end_are_refused() -> None:
+    endless: dict[Any, Any] = {}
+    endless["in"] = endless
+    odd: dict[Any, Any] = {(1,): 1, "a": 1}
+    odd["in"] = odd
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"in": deep}
+    with both({"embed": embed}) as stores:
+        for store, value in product(stores, (endless, odd, deep)):
+            with pytest.raises(InvalidStoreOpError, match="contains itself, or"):
+                store.put(("d",), "k", value)
+            assert store.get(("d",), "k") is None

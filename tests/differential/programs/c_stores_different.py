@@ -1,8 +1,10 @@
 """Where plait's stores differ on purpose: the case differs, and docs/compatibility.md says why."""
 
+from threading import Event
 from time import sleep
 from typing import TypedDict
 
+import numpy
 from langgraph.graph import START, StateGraph
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.base.batch import AsyncBatchedBaseStore
@@ -168,6 +170,59 @@ class Own(AsyncBatchedBaseStore):
 
 async def case_ttl_of_a_store_without(env):
     return await env.aerror(Own().aput(("a",), "k", {}, ttl=1))
+
+
+def case_ttl_in_a_batch_of_a_store_without(env):
+    store = InMemoryStore()
+    told = env.error(lambda: store.batch([PutOp(("a",), "k", {}, None, 1)]))
+    return told, store.get(("a",), "k") is None
+
+
+def case_unknown_keys_of_configs(env):
+    index = {"dims": 2, "embed": lengths, "field": ["text"]}
+    return [
+        env.error(lambda: InMemoryStore(index=index) and None),
+        env.error(lambda: within(ttl={"default_tll": 1})),
+    ]
+
+
+def within(**options):
+    with SqliteStore.from_conn_string(":memory:", **options):
+        return None
+
+
+def case_sweeps_that_never_rest(env):
+    return env.error(sweeps)
+
+
+def sweeps():
+    with SqliteStore.from_conn_string(":memory:", ttl={"sweep_interval_minutes": -1}) as store:
+        store.setup()
+        swept, sweep, left = Event(), store.sweep_ttl, [None] * 9
+
+        def counted():
+            (left or [None]).pop()
+            if not left:
+                swept.set()
+            return sweep()
+
+        store.sweep_ttl = counted
+        store.start_ttl_sweeper()
+        swept.wait()
+        return store.stop_ttl_sweeper()
+
+
+def case_keys_that_json_has_not(env):
+    store = InMemoryStore(index={"dims": 2, "embed": lengths})
+    told = env.error(lambda: store.put(("a",), "k", {"seats": {(1, 2): "ada", 3: "bob"}}))
+    return told, [item.score is None for item in store.search(("a",), query="ada")]
+
+
+def case_arrays_in_filters(env):
+    store = InMemoryStore()
+    store.put(("a",), "list", {"v": [1, 2]})
+    filters = {"v": numpy.int64(1)}, {"v": {"$ne": numpy.int64(1)}}, {"v": numpy.array([1, 2])}
+    return [env.error(lambda: keys(store.search(("a",), filter=each))) for each in filters]
 
 
 def case_vectors_of_an_item_put_again(env):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from time import time
 from typing import Any
 
@@ -59,10 +59,12 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
     """Go on with the threads of MODULE:GRAPH whose time has come.
 
     Several of these may run beside each other and beside your program: a thread that another run
-    owns is left to it. The exit code is 1 if a thread's run failed, or it cannot be read.
+    owns is left to it. The exit code is 1 if a thread's run failed, or it cannot be read. Ctrl-C
+    is how --watch ends, with 0; without it, what is due was not done, and the exit code is 1.
     """
     graph = load_graph(target, app_dir)
-    with open_to_write(database, graph, new=True) as saver, suppress(KeyboardInterrupt):
+    stopped = suppress(KeyboardInterrupt) if watch else nullcontext()
+    with open_to_write(database, graph, new=True) as saver, stopped:
         graph.checkpointer = saver
         failed = asyncio.run(_run(graph, every if watch else None))
         if failed:

@@ -13,6 +13,7 @@ from warnings import warn
 
 from plait.embeddings import Vector, ensure_embeddings
 from plait.errors import InvalidStoreOpError, UnusedQueryWarning
+from plait.store.base.configs import check_index
 from plait.store.base.filters import check_filter
 from plait.store.base.items import (
     GetOp,
@@ -159,9 +160,14 @@ def _checked_get(op: GetOp) -> GetOp:
 
 
 class Index:
-    """How a store embeds: from its `IndexConfig`."""
+    """How a store embeds: from its `IndexConfig`.
+
+    Raises:
+        ConfigError: It is none.
+    """
 
     def __init__(self, config: IndexConfig) -> None:
+        check_index(config)
         self.config = config
         self.embeddings = ensure_embeddings(config.get("embed"))
         self.dims = config.get("dims")
@@ -170,7 +176,12 @@ class Index:
         self._fields = [_tokens(path) for path in ([fields] if isinstance(fields, str) else fields)]
 
     def texts(self, value: dict[str, Any], index: Any) -> list[str]:
-        """The texts of a value that are embedded, by the index of its put."""
+        """The texts of a value that are embedded, by the index of its put.
+
+        Raises:
+            InvalidStoreOpError: The index is no list of paths; the value contains itself, or is
+                nested too deeply.
+        """
         if index is False:
             return []
         fields = self._fields
@@ -180,7 +191,14 @@ class Index:
                     f"index={index!r}: give False, or a list of paths such as ['title']."
                 )
             fields = [_tokens(path) for path in cast("list[str]", index)]
-        return [text for tokens in fields for text in get_text_at_path(value, tokens)]
+        try:
+            return [text for tokens in fields for text in get_text_at_path(value, tokens)]
+        except (RecursionError, ValueError):  # JSON's error for what contains itself is the latter
+            raise InvalidStoreOpError(
+                "The texts of a value to be put cannot be embedded: it contains itself, or its "
+                "lists and dicts are nested too deeply. Flatten it, or keep references such as ids "
+                "instead."
+            ) from None
 
     def vectors(self, texts: list[str]) -> list[bytes]:
         """Embed texts, and pack their vectors."""

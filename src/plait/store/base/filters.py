@@ -8,17 +8,22 @@ is a dotted one a path.
 
 `$gt`, `$gte`, `$lt` and `$lte` compare numbers with numbers and text with text; no other pair meets
 them.
+
+numpy's arrays count as the lists of their items, in values and in filters. Anything else that
+compares item by item, such as a table, equals nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Real
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias, cast
 
 from plait.errors import InvalidStoreOpError, nearest
 
 Judge: TypeAlias = Callable[[Any], bool]
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def judge_of(filter: Mapping[str, Any] | None) -> Judge | None:
@@ -35,10 +40,11 @@ def judge_of(filter: Mapping[str, Any] | None) -> Judge | None:
 
 
 def _judge_of_key(key: str, wanted: Any) -> Judge:
+    wanted = _listed(wanted)
     if _is_operators(wanted):
         if len(wanted) == 1 and "$ne" in wanted and "." not in key:
             refused = wanted["$ne"]
-            return lambda value: value.get(key) != refused
+            return lambda value: not _equal(value.get(key), refused)
         judges = [_OPERATORS[name](operand) for name, operand in wanted.items()]
         if len(judges) == 1:
             only = judges[0]
@@ -49,8 +55,13 @@ def _judge_of_key(key: str, wanted: Any) -> Judge:
     if isinstance(wanted, Mapping | list | tuple):
         return lambda value: _is_like(_at(value, key), wanted)
     if "." in key:
-        return lambda value: _at(value, key) == wanted
-    return lambda value: value.get(key) == wanted
+        return lambda value: _equal(_at(value, key), wanted)
+    if wanted.__class__ in _SCALARS:  # most filters are one, and most answers a bool
+        return lambda value: (
+            (same := value.get(key) == wanted) is True
+            or (same is not False and _equal(value.get(key), wanted))
+        )
+    return lambda value: _equal(value.get(key), wanted)
 
 
 def check_filter(filter: Any) -> None:
@@ -113,11 +124,41 @@ def _is_like(found: Any, wanted: Any) -> bool:
         return all(_is_like(inside.get(key), part) for key, part in pairs)
     if isinstance(wanted, list | tuple):
         parts = cast("list[Any]", wanted)
+        found = _listed(found)
         if not isinstance(found, list | tuple):
             return False
         items = cast("list[Any]", found)
         return len(items) == len(parts) and all(map(_is_like, items, parts))
-    return found == wanted
+    return _equal(found, wanted)
+
+
+def _equal(found: Any, wanted: Any) -> bool:
+    """Whether two things are equal as wholes, also where `==` compares their items."""
+    try:
+        same = found == wanted
+        if same.__class__ is bool or getattr(same, "shape", None) == ():
+            return bool(same)
+    except ValueError:  # of a list or dict with such things in it
+        pass
+    one, other = _listed(found), _listed(wanted)
+    try:
+        return one.__class__ is other.__class__ and bool(one == other)
+    except ValueError:
+        return False
+
+
+def _listed(part: Any) -> Any:
+    """The same with numpy's arrays as lists, to any depth of dicts, lists and tuples."""
+    kind: Any = part.__class__
+    if kind is dict:
+        return {key: _listed(value) for key, value in part.items()}
+    if kind is list:
+        return [_listed(value) for value in part]
+    if kind is tuple:
+        return tuple([_listed(value) for value in part])
+    if kind.__module__ == "numpy" and getattr(part, "shape", ()):
+        return part.tolist()
+    return part
 
 
 def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Judge]:
@@ -125,8 +166,8 @@ def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Judge]:
         kinds: Any = (
             str
             if isinstance(operand, str)
-            else (int, float)
-            if isinstance(operand, int | float)
+            else (int, float, Real)  # most numbers are found by the first two, and sooner
+            if isinstance(operand, Real)
             else ()
         )
         return lambda found: isinstance(found, kinds) and compare(found, operand)
@@ -135,8 +176,8 @@ def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Judge]:
 
 
 _OPERATORS: dict[str, Callable[[Any], Judge]] = {
-    "$eq": lambda operand: lambda found: found == operand,
-    "$ne": lambda operand: lambda found: found != operand,
+    "$eq": lambda operand: lambda found: _equal(found, operand),
+    "$ne": lambda operand: lambda found: not _equal(found, operand),
     "$gt": _comparing(gt),
     "$gte": _comparing(ge),
     "$lt": _comparing(lt),

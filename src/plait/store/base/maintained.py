@@ -14,6 +14,7 @@ from typing import ClassVar
 from plait.common.closing import ClosedAtEitherEnd
 from plait.embeddings import Embeddings
 from plait.store.base.batches import Index
+from plait.store.base.configs import check_interval, check_ttl
 from plait.store.base.items import IndexConfig, TTLConfig
 from plait.store.base.store import BaseStore
 from plait.store.base.sweeper import Sweeper, log_failure
@@ -28,6 +29,8 @@ class Kept(BaseStore, ClosedAtEitherEnd):
 
     def __init__(self, index: IndexConfig | None, ttl: TTLConfig | None) -> None:
         self._index = Index(index) if index else None
+        if ttl is not None:
+            check_ttl(ttl)
         self.ttl_config = ttl
 
     @property
@@ -50,6 +53,7 @@ class Kept(BaseStore, ClosedAtEitherEnd):
 
     def _sweep_seconds(self, minutes: float | None) -> float | None:
         """How often to sweep; None when items do not expire."""
+        check_interval(minutes)
         if not self.ttl_config:
             return None
         chosen = minutes or self.ttl_config.get("sweep_interval_minutes") or DEFAULT_SWEEP_MINUTES
@@ -79,6 +83,9 @@ class Swept(Kept):
 
         Returns:
             A future that is done when the sweeper has ended; at once for a store without a `ttl`.
+
+        Raises:
+            ConfigError: The interval is less than 0, or no number.
         """
         seconds = self._sweep_seconds(sweep_interval_minutes)
         if seconds is None:
@@ -117,6 +124,9 @@ class AsyncSwept(Kept):
 
         Args:
             sweep_interval_minutes: How often (None: as the store is configured, else every 5).
+
+        Raises:
+            ConfigError: The interval is less than 0, or no number.
         """
         if self._task is None or self._task.done():
             seconds = self._sweep_seconds(sweep_interval_minutes)

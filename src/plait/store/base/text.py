@@ -4,13 +4,14 @@ title  meta.title      a key, keys below each other
 tags[0]  tags[-1]      one item of a list
 tags[*]  meta.*        each item of a list, each value of a dict
 {title,meta.title}     several paths at once; nothing may follow
-$                      the whole value, as JSON with sorted keys
+$                      the whole value, as JSON with sorted keys; a key that JSON has not, as text
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any, cast
 
 WHOLE = "$"
@@ -104,7 +105,23 @@ def _text(found: Any) -> str | None:
 
 
 def _json(obj: Any) -> str:
-    return json.dumps(obj, sort_keys=True, ensure_ascii=False, default=_plain)
+    try:
+        return json.dumps(obj, sort_keys=True, ensure_ascii=False, default=_plain)
+    except TypeError:  # of keys that JSON has not, or that have no order among each other
+        if isinstance(obj, Mapping):
+            pairs = cast("Mapping[Any, Any]", obj).items()
+            named = sorted(((_key(key), part) for key, part in pairs), key=itemgetter(0))
+            return "{" + ", ".join(f"{_json(key)}: {_json(part)}" for key, part in named) + "}"
+        if isinstance(obj, list | tuple):
+            return "[" + ", ".join(map(_json, cast("list[Any]", obj))) + "]"
+        raise
+
+
+def _key(key: Any) -> str:
+    """A key as JSON would write it; one for which it has no form, as its text."""
+    if isinstance(key, str):
+        return key
+    return json.dumps(key) if key is None or isinstance(key, int | float) else str(key)
 
 
 def _plain(obj: Any) -> Any:

@@ -81,7 +81,7 @@ class InMemoryStore(BaseStore):
         ops = list(ops)
         if (done := self._gets(ops) or self._puts(ops)) is not None:
             return done
-        batch = Batch(ops, self._index)
+        batch = self._checked(ops)
         batch.embed()
         return self._do_all(batch)
 
@@ -89,9 +89,16 @@ class InMemoryStore(BaseStore):
         ops = list(ops)
         if (done := self._gets(ops) or self._puts(ops)) is not None:
             return done
-        batch = Batch(ops, self._index)
+        batch = self._checked(ops)
         await batch.aembed()
         return self._do_all(batch)
+
+    def _checked(self, ops: list[Op]) -> Batch:
+        batch = Batch(ops, self._index)
+        for op in ops:
+            if isinstance(op, PutOp):
+                self._ttl(op.ttl)
+        return batch
 
     def get(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
@@ -162,6 +169,8 @@ class InMemoryStore(BaseStore):
         for op in cast("list[PutOp]", ops):
             place = checked(op.namespace), checked_key(op.key)
             rows[place] = _row_for(*place, value_of(op), ())
+            if op.ttl is not None:
+                self._ttl(op.ttl)
         now = datetime.now(UTC)
         with self._lock:
             for (namespace, key), row in rows.items():
