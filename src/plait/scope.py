@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from plait.common.forks import forget_in_child
 
 if TYPE_CHECKING:
+    from plait.common.belongings import Belongings
     from plait.errors import NodeError
     from plait.timers import Timer
 
@@ -91,6 +92,10 @@ class Scope(Protocol):
 
     async def room(self) -> None:
         """Wait until the stream of the run has room for more."""
+        ...
+
+    def belongings(self) -> Belongings | None:
+        """What the tasks of the run share until it ends; None where no task runs."""
         ...
 
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:

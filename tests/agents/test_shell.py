@@ -1,5 +1,6 @@
 """One shell per run: nothing hangs, nothing is left behind, output comes to the byte."""
 
+import asyncio
 import gc
 import os
 import shlex
@@ -24,11 +25,14 @@ from plait.agents.middleware import (
     ShellToolMiddleware,
 )
 from plait.agents.middleware.shell_session import ShellSession
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError
+from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
 from plait.testing import ScriptedChatModel
-from plait.types import Command
+from plait.tools import tool
+from plait.types import Command, interrupt
 
 PATIENT = HostExecutionPolicy(command_timeout=20)
 
@@ -342,3 +346,151 @@ def test_what_no_policy_can_hold_is_refused(kind: Any, options: dict[str, Any], 
 def test_what_is_no_policy_is_refused():
     with pytest.raises(ConfigError, match="execution_policy must be"):
         ShellToolMiddleware(execution_policy=cast("Any", object()))
+
+
+ENDS = ["finished", "waits", "fails", "closed", "cancelled", "cancelled in a command"]
+
+
+@pytest.fixture
+def no_collector() -> Any:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def written(file: Path) -> str:
+    """What a command writes to a file, once it has."""
+    deadline = time.monotonic() + 20
+    while not file.exists() or not file.read_text().endswith("\n"):
+        assert time.monotonic() < deadline, f"{file} was not written"
+        time.sleep(0.001)
+    return file.read_text()
+
+
+def agent_that(ends: str, folder: Path) -> Any:
+    """An agent that writes the process of its shell to a file, and then ends in some way."""
+
+    @tool
+    def then(how: str) -> str:
+        """End."""
+        if how == "waits":
+            interrupt("?")
+        if how == "fails":
+            raise RuntimeError("It fails.")
+        return "on"
+
+    @tool("then")
+    async def athen(how: str) -> str:
+        """End."""
+        if how == "cancelled":
+            cast("Any", asyncio.current_task()).get_loop().cancel_the_run()
+            await asyncio.Event().wait()
+        return str(then.invoke({"how": how}))
+
+    last = AIMessage("", tool_calls=[{"name": "then", "args": {"how": ends}, "id": "2"}])
+    if ends == "cancelled in a command":
+        script: list[Any] = [call("1", command="echo $$ > pid; sleep 600")]
+    elif ends == "finished":
+        script = [call("1", command="echo $$ > pid"), "done"]
+    else:
+        script = [call("1", command="echo $$ > pid"), last, "done"]
+    return create_agent(
+        ScriptedChatModel(script),
+        [athen if ends == "cancelled" else then],
+        middleware=[ShellToolMiddleware(folder, execution_policy=PATIENT)],
+        checkpointer=InMemorySaver(),
+    )
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+@pytest.mark.parametrize("ends", ENDS[:4])
+def test_a_shell_ends_with_its_run(ends: str, inside: bool, tmp_path: Path, no_collector: Any):
+    agent, config = agent_that(ends, tmp_path), cast("Any", {"configurable": {"thread_id": "1"}})
+    if inside:
+        builder = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent")
+        agent = builder.compile(checkpointer=InMemorySaver())
+    kept: Any = None  # an error, with all that its frames hold
+    stream = agent.stream({"messages": "go"}, config, stream_mode="updates", subgraphs=True)
+    try:
+        for _, update in stream:
+            if ends == "closed" and "tools" in update:
+                stream.close()
+    except RuntimeError as error:
+        kept = error
+    assert (kept is not None) == (ends == "fails")
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize("ends", ENDS)
+def test_a_shell_ends_with_its_run_in_an_event_loop(ends: str, tmp_path: Path, no_collector: Any):
+    agent, config = agent_that(ends, tmp_path), cast("Any", {"configurable": {"thread_id": "1"}})
+
+    async def main() -> Any:
+        stream = agent.astream({"messages": "go"}, config, stream_mode="updates")
+        async for update in stream:
+            if ends == "closed" and "tools" in update:
+                await stream.aclose()
+
+    async def around() -> int:
+        run = asyncio.create_task(main())
+        loop = cast("Any", asyncio.get_running_loop())
+        loop.cancel_the_run = lambda: loop.call_soon(run.cancel)
+        if ends == "cancelled in a command":
+            await asyncio.to_thread(written, tmp_path / "pid")
+            run.cancel()
+        await asyncio.wait([run])
+        pid = int((tmp_path / "pid").read_text())
+        assert not alive(pid)
+        assert run.cancelled() == ends.startswith("cancelled")
+        return 0 if run.cancelled() else len(repr(run.exception()))
+
+    asyncio.run(around())
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+def test_calls_approved_together_share_one_shell(
+    mode: Any, is_async: bool, tmp_path: Path, no_collector: Any
+):
+    calls = [{"name": "shell", "args": {"command": "echo $$"}, "id": id} for id in "abcd"]
+    shell = ShellToolMiddleware(tmp_path, startup_commands="echo begun >> log")
+    people = HumanInTheLoopMiddleware({"shell": True}, interrupt_mode=mode)
+    agent = create_agent(
+        ScriptedChatModel([AIMessage("", tool_calls=calls), "done"]),
+        middleware=[shell, people],
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "1"}}
+
+    def invoke(given: Any) -> Any:
+        return (
+            asyncio.run(agent.ainvoke(given, config)) if is_async else agent.invoke(given, config)
+        )
+
+    approve: Any = {"type": "approve"}
+    asked = invoke({"messages": "go"})["__interrupt__"]
+    answer = approve if mode == "per_call" else {"decisions": [approve] * 4}
+    told = invoke(Command(resume={one.id: answer for one in asked}))["messages"][2:6]
+    (pid,) = {int(message.text) for message in told}
+    assert not alive(pid)
+    assert (tmp_path / "log").read_text() == "begun\n" * 2, "one shell for each run"
+
+
+def test_a_shell_that_was_closed_starts_no_other(tmp_path: Path):
+    session, told = ShellSession(PATIENT, tmp_path), list[BaseException]()
+
+    def work() -> None:
+        try:
+            session.run("echo $$ > pid; sleep 600")
+        except ConfigError as error:
+            told.append(error)
+
+    thread = Thread(target=work)
+    thread.start()
+    pid = int(written(tmp_path / "pid"))
+    session.close()
+    thread.join()
+    wait_for_the_end_of(pid)
+    assert "has ended" in str(told[0])
+    with pytest.raises(ConfigError, match="has ended"):
+        session.restart()

@@ -1,7 +1,9 @@
 """An answer that is none is told to whoever gave it, whatever handles errors in between."""
 
+import asyncio
 import operator
 import threading
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -18,6 +20,7 @@ from plait.agents.middleware import (
     wrap_model_call,
 )
 from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import NodeError
 from plait.graph import START, MessagesState, StateGraph
 from plait.haystack import Tool
@@ -220,3 +223,73 @@ def test_of_several_questions_of_one_task_each_wrong_answer_leaves_one_open():
     for name in ("Bo", "Cy", "Ann"):
         result = graph.invoke(Command(resume={ids[name]: True}), THREAD)
     assert [one.content for one in result["messages"][1:]] == ["Ann: True", "Bo: True", "Cy: True"]
+
+
+REVIEWED = HumanInTheLoopMiddleware({"sign": True})
+TOGETHER = {"decisions": [APPROVE]}
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("saver", [InMemorySaver, SqliteSaver])
+@pytest.mark.parametrize("deep", [False, True], ids=["agents", "agents of agents"])
+@pytest.mark.parametrize(
+    ("middleware", "answer"), [(REVIEWED, TOGETHER), (PER_CALL, APPROVE), (None, True)]
+)
+def test_of_several_agents_in_one_task_each_wrong_answer_leaves_a_question_open(
+    middleware: Any, answer: Any, deep: bool, saver: Any, is_async: bool, tmp_path: Path
+):
+    signed: list[str] = []
+
+    @tool
+    def sign(name: str) -> str:
+        """Sign."""
+        assert middleware or interrupt(name, response_schema=bool)
+        signed.append(name)
+        return f"{name} signs"
+
+    def agent_of(name: str, ask: Any = sign) -> Any:
+        calls = [{"name": ask.name, "args": {"name": name}, "id": f"of {name}"}]
+        model = ScriptedChatModel([AIMessage("", tool_calls=calls), f"{name} is done."])
+        reviewed = ask is sign and middleware is not None
+        return create_agent(model, [ask], middleware=[middleware] if reviewed else [])
+
+    def asking(agents: dict[str, Any]) -> Any:
+        @tool
+        def delegate(name: str) -> str:
+            """Delegate."""
+            return str(agents[name].invoke(USER)["messages"][-1].content)
+
+        @tool("delegate")
+        async def adelegate(name: str) -> str:
+            """Delegate."""
+            return str((await agents[name].ainvoke(USER))["messages"][-1].content)
+
+        return adelegate if is_async else delegate
+
+    names = ("Ann", "Bo", "Cy", "Di")
+    delegate = asking({name: agent_of(name) for name in names})
+    if deep:
+        delegate = asking({name: agent_of(name, delegate) for name in names})
+    builder = StateGraph(MessagesState).add_node("tools", ToolNode([delegate]))
+    kept = saver() if saver is InMemorySaver else saver(str(tmp_path / "threads.db"))
+    graph = builder.add_edge(START, "tools").compile(checkpointer=kept)
+
+    def invoke(given: Any) -> Any:
+        return (
+            asyncio.run(graph.ainvoke(given, THREAD)) if is_async else graph.invoke(given, THREAD)
+        )
+
+    calls = [{"name": "delegate", "args": {"name": name}, "id": name} for name in names]
+    asked = invoke({"messages": [AIMessage("", tool_calls=calls)]})["__interrupt__"]
+    ids = {name: one.id for name, one in zip(names, asked, strict=True)}
+    wrong = {ids["Ann"]: "what?", ids["Bo"]: "why?", ids["Cy"]: "who?"}
+    for given in (wrong, {**wrong, ids["Di"]: answer}):
+        with pytest.raises(ValueError, match=r"validation error|one decision for each call"):
+            invoke(Command(resume=given))
+        assert {one.id for one in graph.get_state(THREAD).interrupts} >= {*wrong}
+    assert signed == ["Di"], "only what was approved runs"
+
+    for name in ("Bo", "Cy", "Ann"):
+        result = invoke(Command(resume={ids[name]: answer}))
+    assert signed == ["Di", "Bo", "Cy", "Ann"]
+    assert [one.content for one in result["messages"][1:]] == [f"{name} is done." for name in names]

@@ -22,6 +22,7 @@ from contextlib import suppress
 from types import GeneratorType
 from typing import Any, ClassVar, Self, cast
 
+from plait.common.belongings import left_by
 from plait.common.closing import STARTED, read_inside
 from plait.drivers.aio_writer import AioWriter
 from plait.drivers.base import (
@@ -112,19 +113,31 @@ class AioDriving:
             if error is not None:
                 await self._unwind_if_cut(error)
         finally:
-            streaming.discard(self)
-            if self._in_loop():
-                self._let_go()
-                if self._writer is not None:
-                    if self._stranded:
-                        self._writer.begin()
+            try:
+                await self._leave()
+            finally:
+                left = left_by(self.loop)
+                if left is not None:
+                    if self._in_loop() and not self._stranded:
+                        await asyncio.to_thread(left.close)
                     else:
-                        await self._writer.close()
-            self._make_scope = no_scope  # the run, which has this driver, is free at once
-            if self._in_loop():
-                self._room.end()
-                while self._events:
-                    refuse(self._events.popleft())
+                        left.close()
+
+    async def _leave(self) -> None:
+        """The run has ended."""
+        streaming.discard(self)
+        if self._in_loop():
+            self._let_go()
+            if self._writer is not None:
+                if self._stranded:
+                    self._writer.begin()
+                else:
+                    await self._writer.close()
+        self._make_scope = no_scope  # the run, which has this driver, is free at once
+        if self._in_loop():
+            self._room.end()
+            while self._events:
+                refuse(self._events.popleft())
 
     def _let_go(self) -> None:
         """Have the event loop forget what the run asked of it."""

@@ -22,6 +22,7 @@ from contextvars import copy_context
 from typing import Any, ClassVar
 
 from plait.checkpoint.base.plans import run_plan
+from plait.common.belongings import left_by
 from plait.common.closing import STARTED, read_inside
 from plait.drivers.base import (
     Closed,
@@ -143,6 +144,9 @@ class SimDriver:
             raise
         finally:
             self._world.drop(self)
+            left = left_by(self.loop)
+            if left is not None:
+                left.close()
 
     def _hand_out(self) -> Generator[Part, None, None]:
         parts, self._parts = self._parts, []

@@ -16,6 +16,7 @@ from time import monotonic
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from plait.common.belongings import left_by
 from plait.drivers.ahead import Ahead, may_be_lost
 from plait.drivers.backlog import Room
 from plait.drivers.base import (
@@ -181,8 +182,13 @@ class SyncDriver:
             self._room.end()
         while not self._events.empty():
             refuse(self._events.get())
-        if self._writer is not None:
-            self._writer.close()
+        left = left_by(self.loop)
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            if left is not None:
+                left.close()
 
     def _hand_out(self) -> Generator[Part, None, None]:
         parts, self._parts = self._parts, []

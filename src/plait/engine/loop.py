@@ -52,6 +52,7 @@ from plait.errors import (
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
+    from plait.common.belongings import Belongings
     from plait.runtime import RunControl
 
 
@@ -67,6 +68,7 @@ class Loop(Running):
     __slots__ = (
         "_fleeting",
         "_seen",
+        "belongings",
         "came_from",
         "control",
         "outcome",
@@ -94,6 +96,8 @@ class Loop(Running):
         self.run_id: str = ""
         self.control: RunControl | None = None
         """Who may ask the run to stop between two super-steps."""
+        self.belongings: Belongings | None = None
+        """What its tasks share until it ends, once there is anything."""
         self.start: Mark | None = None
         """The stored checkpoint that the run starts from."""
         self.came_from: Origin | None = None

@@ -92,7 +92,7 @@ class Questions:
         self.inside: dict[str, tuple[Interrupt, ...]] = {}
         """Those of the graphs that the task has called, by their namespaces."""
         self.refused: set[str] = set()
-        """Questions of this attempt whose answers do not fit."""
+        """Questions of this attempt, and of what it has called, whose answers do not fit."""
         self.counts: dict[str, int] = {}
         self.strangers: Mapping[str, str] = {}
         """Open questions of an imported task's own code, in their order, and what they are like

@@ -12,7 +12,7 @@ from plait.drivers.base import Part, driver_source
 from plait.engine.events import Chunk
 from plait.engine.plan import View
 from plait.engine.spec import Outcome
-from plait.errors import GraphInterrupt, ParentCommand
+from plait.errors import GraphInterrupt, ParentCommand, open_again
 from plait.pregel.hints import explain
 from plait.pregel.run import Run
 from plait.types import Command, GraphOutput
@@ -175,6 +175,9 @@ def _tell_outside(error: Exception, run: Run) -> None:
             graph around it.
     """
     if not isinstance(error, ParentCommand):
+        if run.parent is not None and run.parent.task.questions is not None:
+            # One of several runs that the task makes at once ends it; the others count, too.
+            run.parent.task.questions.refused |= open_again(error)
         explain(error, run)
         return
     command: Command[Any] = error.args[0]

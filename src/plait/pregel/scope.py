@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from plait.common.belongings import Belongings, belongings_of
 from plait.common.forks import this_process
 from plait.common.ids import new_id
 from plait.constants import START, TAG_NOSTREAM, TOOLS_MODE
@@ -242,6 +243,10 @@ class TaskScope:
                 await room()
             run = None if run.parent is None else run.parent.run
 
+    def belongings(self) -> Belongings:
+        """What the tasks of the run share until it ends."""
+        return belongings_of(self.run.loop)
+
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
         """How sync code gets what a coroutine comes to; None: its run has no event loop."""
         complete = getattr(self.run.driver, "complete", None)
@@ -331,6 +336,9 @@ class Detached:
         return chunk_of(token, id, new_id())
 
     async def room(self) -> None:
+        return None
+
+    def belongings(self) -> None:
         return None
 
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:

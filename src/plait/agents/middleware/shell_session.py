@@ -13,8 +13,8 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -93,6 +93,8 @@ class _Stream:
 class ShellSession:
     """A shell that is started at once and ends with `close`, or when nobody holds it any more.
 
+    What is closed starts no other one.
+
     Args:
         policy: how it is run.
         workspace: the folder to start in (None: a new one, which goes with the shell).
@@ -125,6 +127,7 @@ class ShellSession:
         # A folder that is dropped warns that nobody has cleaned up: the session does.
         self._clean = None if own is None else weakref.finalize(self, own.cleanup)
         self._lock = Lock()
+        self._is_closed = False
         self._start()
 
     def run(self, command: str, timeout: float | None = None) -> CommandResult:
@@ -135,7 +138,7 @@ class ShellSession:
             timeout: how many seconds it may take (default: the policy's).
         """
         seconds = self.policy.command_timeout if timeout is None else timeout
-        with self._lock:
+        with self._held():
             if self._process.poll() is not None:  # what an earlier command left behind ended it
                 self._restart()
             result = self._asked(command, seconds)
@@ -145,12 +148,36 @@ class ShellSession:
 
     def restart(self) -> None:
         """End the shell and start a new one in its place."""
-        with self._lock:
+        with self._held():
             self._restart()
 
     def close(self) -> None:
-        """End the shell and what it started."""
+        """End the shell and what it started, also a command that another thread waits for."""
+        self._is_closed = True
         self._end()
+        self._tidy()
+
+    @contextmanager
+    def _held(self) -> Generator[None, None, None]:
+        """For one thread at a time."""
+        try:
+            with self._lock:
+                self._check_open()
+                yield
+        finally:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Drop what a session that is closed has left, unless another thread holds it: it will."""
+        if self._is_closed and self._lock.acquire(blocking=False):
+            try:
+                self._drop()
+            finally:
+                self._lock.release()
+
+    def _drop(self) -> None:
+        self._end()
+        self._shut()
         if self._clean is not None:
             self._clean()
 
@@ -158,13 +185,16 @@ class ShellSession:
 
     def _start(self) -> None:
         """Start the shell, and wait until it answers."""
+        self._check_open()
         policy = self.policy
         self._process = policy.spawn(workspace=self.workspace, env=self.env, command=self.command)
         is_group = os.getpgid(self._process.pid) == self._process.pid
+        self._shut = weakref.finalize(self, _shut, self._process)
         self._end = weakref.finalize(self, _end, self._process, policy, is_group)
+        self._check_open()  # who closes the session meanwhile may have ended the shell before
         said = self._asked(policy.limits() or ":", policy.startup_timeout)
         if said.exit_code != 0 or said.ended:
-            self.close()
+            self._drop()
             why = said.output.strip() or f"exit code {said.exit_code}"
             if said.timed_out:
                 why = (
@@ -176,8 +206,14 @@ class ShellSession:
                 f"{why}"
             )
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            self._end()
+            raise ConfigError("This shell has ended, and the run that it belonged to.")
+
     def _restart(self) -> None:
         self._end()
+        self._shut()
         self._start()
 
     def _asked(self, command: str, seconds: float) -> CommandResult:
@@ -244,6 +280,11 @@ def _end(process: subprocess.Popen[bytes], policy: BaseExecutionPolicy, is_group
             continue
         if not is_group:
             break
+
+
+def _shut(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipes to a shell. Nobody may read them: whoever did would wait for ever, or read
+    what is opened next."""
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()

@@ -1,8 +1,9 @@
 """`ShellToolMiddleware`: the model works in one shell, which lasts as long as the agent's run."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, cast
+from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.execution_policies import (
@@ -14,17 +15,15 @@ from plait.agents.middleware.execution_policies import (
 from plait.agents.middleware.options import check_list, check_texts
 from plait.agents.middleware.redaction import RedactionRule, ResolvedRedactionRule
 from plait.agents.middleware.shell_session import BASH, CommandResult, ShellSession
-from plait.agents.middleware.state import AgentState, PrivateStateAttr, ResponseT
-from plait.channels.untracked_value import UntrackedValue
+from plait.common.belongings import Belongings
 from plait.errors import ConfigError, ConfigTypeError, PIIDetectionError
 from plait.messages import ToolMessage
 from plait.prebuilt.injection import ToolRuntime
 from plait.runnables.config import run_in_executor
 from plait.runtime import Runtime
+from plait.scope import current_scope
 from plait.tools import StructuredTool
-from plait.types import Command
 
-_KEY = "shell_session_resources"
 DESCRIPTION = """\
 Run a command in a shell. The shell stays open from call to call: the folder, variables and \
 functions are kept. A command gets no input and has a limit of time; when it takes longer, the \
@@ -32,25 +31,19 @@ shell is started anew. Lines of its error stream begin with [stderr]. Pass resta
 fresh shell."""
 
 
-class ShellToolState(AgentState[ResponseT]):
-    """The state of an agent with a shell, which is never stored."""
-
-    shell_session_resources: NotRequired[
-        Annotated[ShellSession | None, UntrackedValue(ShellSession, guard=False), PrivateStateAttr]
-    ]
-
-
 class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives the model a shell.
 
     By default, what the model writes is run as this process's user: take a policy that keeps it in
     a container or a sandbox, or let a person approve each command (`HumanInTheLoopMiddleware`). The
-    shell starts with the agent and ends with it; a run that is resumed begins with a fresh one.
+    shell starts with the agent's run and ends with it, however that ends: a run that is resumed
+    begins with a fresh one.
 
     Args:
         workspace_root: the folder it starts in (None: a new one, which goes with the shell).
         startup_commands: commands that are run first.
-        shutdown_commands: commands that are run at the end.
+        shutdown_commands: commands that are run when the agent has done its work: not where its run
+            fails, is stopped, or waits for somebody.
         execution_policy: where the shell runs, and its limits: `HostExecutionPolicy` (the default),
             `DockerExecutionPolicy`, `CodexSandboxExecutionPolicy`.
         redaction_rules: what is hidden in the output, before the model reads it.
@@ -67,8 +60,6 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
     >>> ShellToolMiddleware(tool_name="bash").tools[0].name
     'bash'
     """
-
-    state_schema = ShellToolState
 
     def __init__(
         self,
@@ -104,19 +95,35 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Start the shell."""
-        return {_KEY: self._opened()}
+        self._begin()
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """The async twin of `before_agent`."""
-        return {_KEY: await run_in_executor(None, self._opened)}
+        await run_in_executor(None, self._begin)
 
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """End the shell."""
-        self._closed(state.get(_KEY))
+        self._finish()
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """The async twin of `after_agent`."""
-        await run_in_executor(None, self._closed, state.get(_KEY))
+        await run_in_executor(None, self._finish)
+
+    def _begin(self) -> None:
+        run = _run()
+        if run is not None:
+            run.shared(id(self), self._opened)
+
+    def _finish(self) -> None:
+        run = _run()
+        session: ShellSession | None = None if run is None else run.get(id(self))
+        if run is None or session is None:
+            return
+        try:
+            for command in self.shutdown_commands:
+                session.run(command)
+        finally:
+            run.end(id(self))
 
     def _opened(self) -> ShellSession:
         policy = self.execution_policy
@@ -131,15 +138,6 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
                 )
         return session
 
-    def _closed(self, session: ShellSession | None) -> None:
-        if session is None:
-            return
-        try:
-            for command in self.shutdown_commands:
-                session.run(command)
-        finally:
-            session.close()
-
     # --- the tool --------------------------------------------------------------------------------
 
     def _shell(
@@ -149,16 +147,25 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         restart: bool | None = None,
     ) -> Any:
         """Run a command in the shell, or start it anew."""
-        kept = cast("ShellSession | None", runtime.state.get(_KEY))
-        session = kept or self._opened()
+        run = _run()
+        if run is None:
+            with closing(self._opened()) as session:
+                return self._done(session, runtime, command, restart)
+        return self._done(run.shared(id(self), self._opened), runtime, command, restart)
+
+    def _done(
+        self,
+        session: ShellSession,
+        runtime: ToolRuntime[Any, Any],
+        command: str | None,
+        restart: bool | None,
+    ) -> ToolMessage:
         if restart:
             session.restart()
-            said = self._message(runtime, "Shell session restarted.", {})
-        elif command is None:
-            said = self._message(runtime, "Error: pass a command, or restart=true.", None, "error")
-        else:
-            said = self._told(runtime, session.run(command))
-        return said if kept else Command(update={_KEY: session, "messages": [said]})
+            return self._message(runtime, "Shell session restarted.", {})
+        if command is None:
+            return self._message(runtime, "Error: pass a command, or restart=true.", None, "error")
+        return self._told(runtime, session.run(command))
 
     def _told(self, runtime: ToolRuntime[Any, Any], result: CommandResult) -> ToolMessage:
         """What the model is told of a command."""
@@ -214,6 +221,12 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
             status=status,
             artifact=facts,
         )
+
+
+def _run() -> Belongings | None:
+    """What the run shares whose code this is."""
+    scope = current_scope.get()
+    return None if scope is None else scope.belongings()
 
 
 def _several(name: str, commands: Sequence[str] | str | None) -> tuple[str, ...]:
