@@ -25,7 +25,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.constants import INTERRUPT, ONLY_DUE, RESUME
 from plait.drivers.env import run_env
-from plait.engine.alarms import standing_times, timed_questions, times
+from plait.engine.alarms import standing_timers, timed_questions, times
 from plait.engine.questions import standing_of
 from plait.errors import ConfigError, ConfigTypeError, CorruptCheckpointError, StorageError
 from plait.timers import epoch_of
@@ -240,7 +240,8 @@ def _take_questions(
     }
     thread.questions = tuple(questions.values())
     went_on = {path for path, channel, _ in written if channel != RESUME}
-    standing = standing_times(standing_of(frontier.get("asked")), went_on, answered)
+    before = standing_of(frontier.get("asked")) or {}
+    standing = [due for _, _, due, _ in standing_timers(before, went_on, answered)]
     thread.due = min((*times(timed_questions(asked)), *standing), default=None)
 
 

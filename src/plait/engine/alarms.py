@@ -43,39 +43,36 @@ def times(questions: Mapping[str, Mapping[str, TimedInterrupt]]) -> list[float]:
     return [each.due for asked in questions.values() for each in asked.values()]
 
 
-def standing_times(
-    asked: Mapping[str, Standing] | None, went_on: Container[str], answered: Container[str]
-) -> list[float]:
-    """The times that questions wait for which tasks had asked when the thread was written to.
+def standing_timers(
+    asked: Mapping[str, Standing], went_on: Container[str], answered: Container[str]
+) -> Iterator[tuple[str, str, float, bool]]:
+    """The questions that wait for a time, of tasks that had asked when the thread was written to:
+    place of the task, question, time, and whether it sleeps.
 
     Args:
-        asked: of which task (see `standing_of`).
+        asked: the questions by the place of the task (see `standing_of`).
         went_on: places of tasks that have asked again since, have ended or failed.
         answered: ids of questions that were answered since.
     """
-    return [
-        due
-        for place, questions in (asked or {}).items()
-        if place not in went_on
-        for id, asker in questions.items()
-        if id not in answered and (due := due_of(asker)) is not None
-    ]
+    for place, questions in asked.items():
+        if place not in went_on:
+            for id, said in questions.items():
+                if id not in answered and (due := due_of(said)) is not None:
+                    yield place, id, due, said[2]
 
 
 def _standing(
     loop: Loop, writes: Iterable[tuple[str, str, Any]]
 ) -> Iterator[tuple[str, str, float, bool]]:
-    """The questions of `standing_times`: task that asks now, question, time, and whether it
-    sleeps."""
+    """The same of a run, of tasks that it has: with the id that a task has now, for its place."""
     if not loop.asked:
         return
     went_on = {task_id for task_id, channel, _ in writes if channel != RESUME}
     answered = {id for _, channel, value in writes if channel == RESUME for id in value}
     for task in loop.prepare(known_only=True):
-        if task.id not in went_on:
-            for id, said in loop.asked.get(task.order, {}).items():
-                if id not in answered and (due := due_of(said)) is not None:
-                    yield task.id, id, due, said[2]
+        if task.id not in went_on and task.order in loop.asked:
+            asked = {task.id: loop.asked[task.order]}
+            yield from standing_timers(asked, (), answered)
 
 
 def check_due(loop: Loop, snapshot: Snapshot | None) -> None:
@@ -123,4 +120,4 @@ def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     return saved
 
 
-__all__ = ["check_due", "ring", "standing_times", "timed_questions", "times"]
+__all__ = ["check_due", "ring", "standing_timers", "timed_questions", "times"]
