@@ -53,16 +53,16 @@ def react(dice: Dice) -> Spec:
     if "name" in spec or any("name" in one for one in spec["model"]["script"]):
         without(spec, "messages")  # the sides sign messages at different times
     if spec.get("before") in ("input", "note"):
-        without(spec, "tasks", "debug")  # the peer changes the input that it has told
+        without(spec, "tasks", "debug", "events")  # the peer changes the input that it has told
     if spec.get("state") == "pydantic":
         without(spec, "tasks", "debug")
     return spec
 
 
 def without(spec: Spec, *modes: str) -> None:
-    """Takes streams of these modes out."""
+    """Takes streams of these modes out; "events": those of events."""
     for one in spec["actions"]:
-        if one["do"] == "events" and "messages" in modes:
+        if one["do"] == "events" and not {"messages", "events"}.isdisjoint(modes):
             one["do"] = "invoke"
         if isinstance(one.get("stream_mode"), str) and one["stream_mode"] in modes:
             one["stream_mode"] = "updates"
