@@ -133,7 +133,7 @@ def test_histories_read_as_if_everything_were_stored_whole(
         kinds = {kind for _, _, _, kind, _ in _records(saver, thread_id)}
         if thread_id == "whole" or durability == "sync":
             assert (BORROWED in kinds) == (thread_id == "borrowing")
-        monkeypatch.setattr("plait.checkpoint.log.session.WORTH", 1 << 60)
+        monkeypatch.setattr("plait.checkpoint.log.encoding.WORTH", 1 << 60)
     assert read[0] == read[1]
 
 

@@ -1,41 +1,34 @@
 """The native port over the log: load, claim, commit, save_writes, release, history.
 
-A session remembers what it loaded or committed last: the map from channels to versions, and of
-each channel an own shallow copy to take differences against. Calls encode at once; the plans that
-they return only carry bytes.
+Calls encode at once; the plans that they return only carry bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import starmap
-from operator import attrgetter, is_
+from operator import attrgetter
 from time import time_ns
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from warnings import warn
-
-from ormsgpack import Fragment
 
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import settled, settled_facts
-from plait.checkpoint.log.keys import pack, unpack
-from plait.checkpoint.log.loans import borrowed, is_outer
-from plait.checkpoint.log.looking import LogReading
-from plait.checkpoint.log.meanwhile import sure
-from plait.checkpoint.log.reader import LaneReader, own_values, reads_live, small_of
-from plait.checkpoint.log.reading import read_values
-from plait.checkpoint.log.recent import Recent, Written
-from plait.checkpoint.log.recording import (
-    Commit,
-    Outcome,
-    Recorder,
-    Value,
-    body_of,
-    packed,
+from plait.checkpoint.log.encoding import (
+    NONE_SENT,
+    Late,
+    LogEncoding,
+    Merges,
+    Parts,
+    outcome_of,
 )
-from plait.checkpoint.log.records import Data, form_of, is_list
+from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.meanwhile import sure
+from plait.checkpoint.log.reader import LaneReader, own_values, small_of
+from plait.checkpoint.log.reading import read_values
+from plait.checkpoint.log.recent import Recent
+from plait.checkpoint.log.recording import Commit, packed
 from plait.checkpoint.log.requests import (
     Append,
     CheckpointRow,
@@ -49,27 +42,10 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import (
-    WORTH,
-    Encoded,
-    ListVersion,
-    Unchanged,
-    Version,
-    beginning,
-)
-from plait.checkpoint.log.writing import encode_version
-from plait.checkpoint.serde import Codec, held_in
-from plait.constants import TASKS
-from plait.errors import UnregisteredTypeError, UnstoredWarning
+from plait.checkpoint.log.versions import Version
+from plait.checkpoint.serde import Codec
+from plait.errors import UnstoredWarning
 
-Parts: TypeAlias = "list[tuple[str, Data]]"
-"""What one task wrote, encoded: (channel, bytes or reference)."""
-Merges: TypeAlias = "list[tuple[TaskWrites, Parts]]"
-Sent: TypeAlias = "Mapping[int, bytes]"
-"""`Send`s that a checkpoint leads to, encoded, by their identity."""
-_NONE_SENT: Sent = {}
-Late: TypeAlias = "tuple[NewCheckpoint, bytes]"
-"""A checkpoint whose parent must be read first, and its own facts."""
 Join: TypeAlias = "Callable[[Parts, Parts], Parts]"
 """Stored parts and new ones to what is stored then."""
 _merges: Callable[[TaskWrites], bool] = attrgetter("merge")
@@ -97,16 +73,10 @@ def _replace(stored: Parts, new: Parts) -> Parts:
     return [*(part for part in stored if part[0] not in named), *new]
 
 
-def _outcome(task: TaskWrites, parts: Parts) -> Outcome:
-    return task.checkpoint_id, task.task_id, task.path, [*starmap(form_of, parts)]
-
-
-class LogSession(LogReading):
+class LogSession(LogEncoding):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_appended", "_begins", "_coming", "_drain", "_hold", "_lane", "_lender",
-                 "_loaded", "_recorder", "_stored", "_tip", "_told",
-                 "_versions", "_written")  # fmt: skip
+    __slots__ = ("_appended", "_begins", "_coming", "_hold", "_loaded", "_tip", "_told")
 
     def __init__(
         self,
@@ -119,28 +89,17 @@ class LogSession(LogReading):
         drain: Drain | None = None,
         recent: Recent | None = None,
     ) -> None:
-        super().__init__(thread_id, ns, codec, recent=recent)
+        super().__init__(thread_id, ns, codec, lender=lender, drain=drain, recent=recent)
         self._hold = hold
-        self._recorder = Recorder(thread_id, ns, codec)
-        self._versions: dict[str, Version] = {}
-        self._lane: int | None = None
-        follows = recent is not None and drain is None and reads_live(codec)
-        self._written = Written(recent) if recent is not None and follows else None
         self._loaded: _Loaded | None = None
         """What the last load stands on, until the claim (None: nothing that a claim must find)."""
-        self._drain = drain
-        """Makes the rows of appended commits (None: the saver takes none)."""
         self._appended = False
         self._coming: list[Append] = []
         """Appends that the saver may not have been asked for yet: `async` durability runs ahead."""
         self._tip: str | None = None
         """The checkpoint that this session loaded or made last."""
-        self._stored: bytes | None = None
-        """The last checkpoint that is known to be stored."""
         self._begins: Transact | None = None
         """The beginning of the run, which is stored with what comes next."""
-        self._lender = lender
-        """The session of an outer namespace: the claim is its to give back."""
         self._told = False
         """Whether it was said that nothing is stored any more."""
 
@@ -414,51 +373,6 @@ class LogSession(LogReading):
             raise
         return True
 
-    def _encode(
-        self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool
-    ) -> tuple[Transact, Merges, Late | None]:
-        """The transaction of a commit, and what must be read before it can be sent."""
-        parent, at = self._recorder.parent_key(checkpoint), self._recorder.at
-        follows = at.id == parent if at is not None else parent is None
-        if at is None or not follows:
-            self._versions = {}
-        body, sent = self._body_of(checkpoint)
-        values, found = self._encode_values(checkpoint)
-        outcomes, merges = self._encode_writes(writes, found, sent)
-        now = body if follows else None
-        batch = self._recorder.batch(checkpoint, now, values, outcomes, newest=newest)
-        if self._written is not None:
-            self._written.sealed(batch.values)
-        return batch, merges, None if follows else (checkpoint, body)
-
-    def _body_of(self, checkpoint: NewCheckpoint) -> tuple[bytes, Sent]:
-        """A checkpoint's own facts; and the `Send`s among them, which tasks wrote."""
-        metadata, frontier = checkpoint.metadata, checkpoint.frontier
-        made_at = checkpoint.made_at
-        try:
-            if "sends" in frontier and self.codec.embeds:
-                sends = frontier["sends"]
-                encoded = [*map(self.codec.dumps, sends)]
-                around = {**frontier, "sends": [*map(Fragment, encoded)]}
-                sent = dict(zip(map(id, sends), encoded, strict=True))
-                return body_of(self.codec, made_at, metadata, around), sent
-            return body_of(self.codec, made_at, metadata, frontier), _NONE_SENT
-        except UnregisteredTypeError as error:
-            parts = {"The metadata": metadata, "What runs next": frontier}
-            raise self._blame(error, parts) from None
-
-    def _blame(
-        self, error: UnregisteredTypeError, parts: Mapping[str, Any]
-    ) -> UnregisteredTypeError:
-        """The same error as the first of `parts` gives it that holds its cause: that says which it
-        is, and where in it the cause stands."""
-        for holder, value in parts.items():
-            try:
-                self.codec.dumps(value)
-            except UnregisteredTypeError as found:
-                return held_in(found, holder, self.thread_id)
-        return held_in(error, " or ".join(parts), self.thread_id)
-
     def _noted(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Commit | None:
         """The commit as something that cannot change any more, if it follows the last one."""
         if self._tip != checkpoint.parent_id:
@@ -472,7 +386,7 @@ class LogSession(LogReading):
         elif any(map(_merges, writes)):
             return None
         else:
-            facts = (None, _NONE_SENT) if settled_facts(checkpoint) else self._body_of(checkpoint)
+            facts = (None, NONE_SENT) if settled_facts(checkpoint) else self._body_of(checkpoint)
             body, sent = facts
             values, found = self._encode_values(checkpoint)
             noted = packed(checkpoint, values, self._encode_writes(writes, found, sent)[0], body)
@@ -544,53 +458,6 @@ class LogSession(LogReading):
                 at = yield from reader.resolve(row, reader.open_checkpoint(row))
                 self._recorder.at = at
 
-    def stored_list(self, items: list[Any]) -> tuple[str, ListVersion] | None:
-        """The channel and version that hold these very items, if it is stored and worth a loan."""
-        for channel, version in [*self._versions.items()]:
-            if type(version) is not ListVersion or version.size < WORTH:
-                continue
-            held = version.seen.items
-            if len(held) != len(items) or not all(map(is_, held, items)):
-                continue
-            # In memory, nothing is written late.
-            if self._drain is not None or (self._stored is not None and version.id <= self._stored):
-                return channel, version
-        return None
-
-    def _first(self, value: Any, key: bytes) -> Encoded | None:
-        """The first version of a channel, if the graph around this one has stored it."""
-        lender = self._lender
-        if lender is None or not is_outer(lender.ns, self.ns):
-            return None
-        return borrowed(self.codec, value, key, lender)
-
-    def _encode_values(
-        self, checkpoint: NewCheckpoint
-    ) -> tuple[list[Value], dict[str, Encoded | Unchanged]]:
-        """The new versions, and by channel what else was found out about the values."""
-        versions, codec, written = self._versions, self.codec, self._written
-        key = pack(checkpoint.id)
-        values: list[Value] = []
-        found: dict[str, Encoded | Unchanged] = {}
-        for name, value in checkpoint.changed.items():
-            old = versions.get(name)
-            try:
-                encoded = self._first(value, key) if old is None else None
-                if encoded is None:
-                    encoded = encode_version(codec, old, value, key)
-                    if encoded is None:
-                        found[name] = Unchanged(value, versions[name].id)
-                        continue
-                    if written is not None:
-                        written.note(self._lane, name, old, encoded)
-            except UnregisteredTypeError as error:
-                raise self._blame(error, {f"Key {name!r}": value}) from None
-            values.append((name, encoded.kind, encoded.payload))
-            found[name], versions[name] = encoded, encoded.version
-        for name in checkpoint.removed:
-            versions.pop(name, None)
-        return values, found
-
     def save_writes(
         self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
     ) -> Plan[None]:
@@ -601,43 +468,16 @@ class LogSession(LogReading):
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
         batch = Transact(self.thread_id, self.ns)
-        outcomes, merges = self._encode_writes(writes, {}, _NONE_SENT)
+        outcomes, merges = self._encode_writes(writes, {}, NONE_SENT)
         batch.writes = [self._recorder.outcome(*each) for each in outcomes]
         if merges:
             return self._finish(batch, merges, claim=claim, release=release)
         return self.send(batch, claim=claim, release=release)
 
-    def _encode_writes(
-        self, writes: Sequence[TaskWrites], found: Mapping[str, Encoded | Unchanged], sent: Sent
-    ) -> tuple[list[Outcome], Merges]:
-        """What tasks wrote, encoded; and that for which what is stored must first be read."""
-        merges: Merges = []
-        outcomes: list[Outcome] = []
-        codec = self.codec
-        for task in writes:
-            parts: Parts = []
-            for channel, value in task.writes:
-                each, data = found.get(channel), None
-                try:
-                    if each is not None:
-                        data = each.find(value, channel, codec)
-                    elif channel == TASKS:
-                        data = sent.get(id(value))
-                    elif is_list(value):
-                        data = beginning(codec, value, channel, self._versions.get(channel))
-                    parts.append((channel, codec.dumps(value) if data is None else data))
-                except UnregisteredTypeError as error:
-                    raise self._blame(error, {f"Key {channel!r}": value}) from None
-            if task.merge:
-                merges.append((task, parts))
-            else:
-                outcomes.append(_outcome(task, parts))
-        return outcomes, merges
-
     def save_merged(self, task: TaskWrites, join: Join) -> Plan[None]:
         """Store one task's writes together with what is stored of it, as `join` says."""
         batch = Transact(self.thread_id, self.ns)
-        _, merges = self._encode_writes([task], {}, _NONE_SENT)
+        _, merges = self._encode_writes([task], {}, NONE_SENT)
         return self._finish(batch, merges, join=join)
 
     def stand_at(self, checkpoint_id: str | None) -> Plan[Sequence[str]]:
@@ -666,5 +506,5 @@ class LogSession(LogReading):
                 row = stored[at].get(pack(task.task_id))
                 if row is not None:
                     parts = join(self._reader(lane.lane).writes_frame(row), parts)
-            rows.append(self._recorder.outcome(*_outcome(task, parts)))
+            rows.append(self._recorder.outcome(*outcome_of(task, parts)))
         batch.writes = rows
