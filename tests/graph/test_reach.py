@@ -55,3 +55,12 @@ def test_nothing_is_told_where_the_error_handler_of_all_nodes_may_lead_anywhere(
     builder = graph("a", "repair").set_node_defaults(error_handler=elsewhere)
     assert told(builder) == []
     assert told(graph("a", "repair").set_node_defaults(error_handler=nothing)) != []
+
+
+def test_nothing_is_told_where_a_function_without_destinations_says_what_runs_next() -> None:
+    def route(state: State) -> str:
+        return state["text"]
+
+    builder = graph("a", "b").add_conditional_edges("a", route)
+    assert told(builder) == []
+    assert told(graph("a", "b").add_conditional_edges("a", route, ["a"])) != []
