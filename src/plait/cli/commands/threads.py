@@ -76,6 +76,7 @@ def as_data(thread: StoredThread) -> dict[str, Any]:
         "updated": thread.updated,
         "step": thread.step,
         "source": thread.source,
+        "metadata": thread.metadata,
         "next": list(thread.next),
         "questions": [{"id": each.id, "value": each.value} for each in thread.questions],
         "due": None if thread.due is None else time_of(thread.due),
