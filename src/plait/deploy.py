@@ -26,7 +26,7 @@ from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest
+from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest, renaming
 from plait.graph.schema import required
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
@@ -289,8 +289,8 @@ class _Lane:
             self._found(
                 "breaks",
                 f"node {name!r} is about to run, and graph {self.plan.name!r} does not have it. "
-                f"{nearest(name, self.plan.nodes)} Declare it with "
-                f"renamed_from={name!r} (of add_node, or of @entrypoint) if it was renamed.",
+                f"{nearest(name, self.plan.nodes)} Declare it with {renaming(name)} if it was "
+                "renamed.",
                 name,
             )
         try:
