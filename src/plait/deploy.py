@@ -266,9 +266,10 @@ class _Lane:
         loop = Loop(spec, SYSTEM)
         try:
             loop.restore(stored)
-        except GraphError as error:
+        except (GraphError, StorageError) as error:  # the latter: a key holds an unknown type
             self.moved = True
-            self._found("breaks", str(error))
+            unread = isinstance(error, StorageError)
+            self._found("breaks", f"it cannot be read: {error}" if unread else str(error))
             return None
         if loop.moved is not None:
             self.moved = True

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from plait import Command, RenamedFrom, interrupt
+from plait import Command, RenamedFrom, deploy, interrupt
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import CorruptCheckpointError, UnknownKeyWarning, UnregisteredTypeError
@@ -87,6 +87,11 @@ def test_code_without_a_key_goes_on_though_it_does_not_know_the_type_of_its_valu
     """Servers of a rolling deploy, or code that was rolled back."""
     with SqliteSaver(stored) as saver:
         graph = older(saver)
+        (found,) = deploy.check(graph, saver).threads
+        assert (found.verdict, [each.name for each in found.findings]) == (
+            "migrates",
+            ["color", "colors"],
+        )
         assert graph.get_state(config("t")).values == {"items": ["new"]}
         history = [each.values for each in graph.get_state_history(config("t"))]
         assert history == [{"items": ["new"]}, {"items": []}, {"items": []}]
@@ -148,6 +153,9 @@ def test_code_that_reads_such_a_value_under_any_name_is_told(stored: Path, key: 
         renamed = older(saver, keys={"now": Annotated[Any, RenamedFrom(key)]})
         migrated = older(saver, version=2, migrations={1: lambda values: values})
         for graph in (keyed, renamed, migrated):
+            (found,) = deploy.check(graph, saver).threads
+            assert found.verdict == "breaks"
+            assert "it cannot be read: " in found.findings[-1].what
             for read in (
                 lambda graph=graph: graph.get_state(config("t")),
                 lambda graph=graph: [s.values for s in graph.get_state_history(config("t"))],
