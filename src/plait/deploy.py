@@ -26,7 +26,7 @@ from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest
+from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest, renaming
 from plait.graph.schema import required
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
@@ -266,9 +266,10 @@ class _Lane:
         loop = Loop(spec, SYSTEM)
         try:
             loop.restore(stored)
-        except GraphError as error:
+        except (GraphError, StorageError) as error:  # the latter: a key holds an unknown type
             self.moved = True
-            self._found("breaks", str(error))
+            unread = isinstance(error, StorageError)
+            self._found("breaks", f"it cannot be read: {error}" if unread else str(error))
             return None
         if loop.moved is not None:
             self.moved = True
@@ -289,8 +290,8 @@ class _Lane:
             self._found(
                 "breaks",
                 f"node {name!r} is about to run, and graph {self.plan.name!r} does not have it. "
-                f"{nearest(name, self.plan.nodes)} Declare it with "
-                f"renamed_from={name!r} (of add_node, or of @entrypoint) if it was renamed.",
+                f"{nearest(name, self.plan.nodes)} Declare it with {renaming(name)} if it was "
+                "renamed.",
                 name,
             )
         try:

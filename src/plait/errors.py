@@ -35,6 +35,14 @@ class ErrorCode(Enum):
     INVALID_CHAT_HISTORY = "INVALID_CHAT_HISTORY"
 
 
+def renaming(node: str) -> str:
+    """How to declare that a node has another name today."""
+    return (
+        f"renamed_from={node!r} (of add_node, or of @entrypoint; nodes of a middleware go by its "
+        "property `name`)"
+    )
+
+
 def nearest(name: object, known: Iterable[object], former: Mapping[str, str] | None = None) -> str:
     """A tail for an error message: the nearest known name, or what is known.
 

@@ -7,9 +7,10 @@ questions and Sends. Nothing is claimed or written but by `wake`, which makes or
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.asked import thread_id_of
@@ -56,6 +57,8 @@ class StoredThread:
     step: int | None = None
     source: str = ""
     """What made it: input, loop, update, fork."""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """That of the checkpoint, with what its call said in `metadata` and `configurable`."""
     next: tuple[str, ...] = ()
     """The nodes that run next; none: the thread is at its end."""
     questions: tuple[Interrupt, ...] = ()
@@ -213,6 +216,7 @@ def _look(shelf: _Shelf, row: LaneRow, head: Page | None = None) -> Plan[StoredT
         thread.checkpoint_id = mark.id
         thread.updated, metadata, frontier = reader.body(reader.open_checkpoint(found))
         thread.step, thread.source = metadata.get("step"), str(metadata.get("source", ""))
+        thread.metadata = metadata
         sends = [send.node for send in frontier.get("sends", ())]
         thread.next = (*sends, *sorted(frontier.get("next", ())))
         _take_questions(reader, writes, thread, frontier)
@@ -259,20 +263,32 @@ class Woken(NamedTuple):
     cannot be read, so that nobody knows whether it waits for a time."""
 
 
-def wake(graph: Pregel, *, now: datetime | float | None = None) -> Iterator[Woken]:
+OptionsOf: TypeAlias = Callable[[StoredThread], Any]
+"""What gives the options of the call that wakes a thread."""
+
+
+def wake(
+    graph: Pregel, *, now: datetime | float | None = None, options_of: OptionsOf | None = None
+) -> Iterator[Woken]:
     """Go on with the threads of a graph's saver that waited for a time which has come.
 
     Args:
         graph: a graph with a saver.
         now: the time, as a datetime or in seconds since the epoch (None: the clock's).
+        options_of: gives what is not stored, and a thread's call needs: a dict of options of
+            `invoke`, such as `context`, `config` and `control`. If it raises, the thread waits on.
 
     Returns:
         What came of each, as it is done; of a thread that cannot be read, why not.
 
     Raises:
-        ConfigError: the graph has no saver that can list threads, or that is no graph or time.
+        ConfigError: the graph has no saver that can list threads, or that is no graph, time or
+            function.
     """
     limit, saver = _moment(graph, now), graph.checkpointer
+    if iscoroutinefunction(options_of):
+        raise ConfigTypeError(f"options_of={options_of!r:.80} is async: call awake().")
+    _check_function(options_of)
     shelf, given = _Shelf(saver, graph), _given(limit)
     due = [each.thread_id for each in list_threads(saver, graph) if _is_due(each, limit)]
     for thread_id in due:
@@ -282,7 +298,8 @@ def wake(graph: Pregel, *, now: datetime | float | None = None) -> Iterator[Woke
         try:
             if thread.error is not None:
                 raise thread.error
-            graph.invoke(None, {"configurable": {"thread_id": thread_id}}, **given)
+            options: Any = {} if options_of is None else options_of(thread)
+            graph.invoke(None, **_call(thread, options), **given)
         except Exception as error:
             yield Woken(thread_id, False, error)
         else:
@@ -290,9 +307,12 @@ def wake(graph: Pregel, *, now: datetime | float | None = None) -> Iterator[Woke
             yield Woken(thread_id, left is not None and bool(left.questions), None)
 
 
-async def awake(graph: Pregel, *, now: datetime | float | None = None) -> AsyncIterator[Woken]:
-    """Async twin of `wake`."""
+async def awake(
+    graph: Pregel, *, now: datetime | float | None = None, options_of: OptionsOf | None = None
+) -> AsyncIterator[Woken]:
+    """Async twin of `wake`; `options_of` may be async, too."""
     limit, saver = _moment(graph, now), graph.checkpointer
+    _check_function(options_of)
     threads = alist_threads(saver, graph)
     due = [each.thread_id async for each in threads if _is_due(each, limit)]
     shelf, given = _Shelf(saver, graph), _given(limit)
@@ -303,12 +323,34 @@ async def awake(graph: Pregel, *, now: datetime | float | None = None) -> AsyncI
         try:
             if thread.error is not None:
                 raise thread.error
-            await graph.ainvoke(None, {"configurable": {"thread_id": thread_id}}, **given)
+            options: Any = {} if options_of is None else options_of(thread)
+            options = await options if isawaitable(options) else options
+            await graph.ainvoke(None, **_call(thread, options), **given)
         except Exception as error:
             yield Woken(thread_id, False, error)
         else:
             left = await saver.arun(_find(shelf, thread_id))
             yield Woken(thread_id, left is not None and bool(left.questions), None)
+
+
+def _check_function(options_of: Any) -> None:
+    if options_of is not None and not callable(options_of):
+        raise ConfigTypeError(
+            f"options_of is a function from a StoredThread to a dict, got {options_of!r:.80}."
+        )
+
+
+def _call(thread: StoredThread, options: Any) -> dict[str, Any]:
+    """The options of a call on a thread: those that were asked for, on that thread."""
+    if not isinstance(options, Mapping):
+        raise ConfigTypeError(
+            "options_of gives a dict of options of invoke(), such as {'context': ...}, got "
+            f"{options!r:.80}."
+        )
+    found = cast("Mapping[str, Any]", options)
+    config: dict[str, Any] = found.get("config") or {}
+    where: dict[str, Any] = {**(config.get("configurable") or {}), "thread_id": thread.thread_id}
+    return {**found, "config": {**config, "configurable": where}}
 
 
 def _moment(graph: Any, now: Any) -> float:
@@ -328,6 +370,7 @@ def _is_due(thread: StoredThread, now: float) -> bool:
 
 
 __all__ = [
+    "OptionsOf",
     "StoredThread",
     "Woken",
     "alist_threads",

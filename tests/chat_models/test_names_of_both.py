@@ -79,7 +79,7 @@ def providers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for cls in (ChatOpenAI, ChatAnthropic, ChatGoogle):
         monkeypatch.setattr(cls, "_generate", answer)
         monkeypatch.setattr(cls, "_agenerate", aanswer)
-        monkeypatch.setattr(cls, "_can_stream", lambda *_, **__: False)
+        monkeypatch.setattr(cls, "disable_streaming", True)
     yield
     cache = sys.modules["langchain.chat_models.base"]
     for value in vars(cache).values():  # what it imported from the stand-ins

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from plait.graph import START, StateGraph
+from plait.runtime import Runtime
+from plait.stored import StoredThread
 from plait.timers import sleep
 from plait.types import interrupt
 
@@ -46,6 +49,23 @@ def fill(saver: Any) -> None:
         "fails": {"items": ["fail"], "wait": 1e-5},
     }.items():
         runs.invoke(given, {"configurable": {"thread_id": name, "thread_ttl": 1e9}})
+
+
+@dataclass
+class Whose:
+    user: str
+
+
+def nap(state: State, runtime: Runtime[Whose]) -> Any:
+    sleep(1e-5)
+    return {"items": [f"of {runtime.context.user}"]}
+
+
+whose = StateGraph(State, context_schema=Whose).add_node(nap).add_edge(START, "nap")
+
+
+def options_of(thread: StoredThread) -> Any:
+    return {"context": Whose(thread.metadata["user"])}
 
 
 HERE = Path(__file__).parent

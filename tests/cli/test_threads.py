@@ -19,7 +19,7 @@ from plait.cli.telling import in_one_line
 from plait.store.sqlite import SqliteStore
 from plait.stored import find_thread, list_threads, wake
 
-from .app import HERE, builder, fill
+from .app import HERE, builder, fill, whose
 from .forked import forked
 
 SCRIPT = Path(sys.executable).with_name("plait")
@@ -230,6 +230,43 @@ def test_timers_run_goes_on_with_what_is_due_and_only_with_that(db: Path) -> Non
         assert find_thread(saver, "sleeps").due is not None
     again = plait("timers", "run", "app:graph", "--db", db)
     assert (again.stdout, again.stderr) == ("", "Nothing is due.\n")
+
+
+def test_timers_run_gives_each_thread_what_its_call_needs(tmp_path: Path) -> None:
+    db = tmp_path / "threads.db"
+    with SqliteSaver(db) as saver:
+        graph: Any = whose.compile(checkpointer=saver)
+        config: Any = {"configurable": {"thread_id": "1"}, "metadata": {"user": "ada"}}
+        graph.invoke({"items": []}, config)
+    run = ("timers", "run", "app:whose", "--db", db)
+    wrong = plait(*run, "--options-of", "app:HERE")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "no function" in wrong.stderr
+    assert plait(*run, "--options-of", "app:options_of").stdout == "1: done\n"
+    assert json.loads(told("threads", "show", "1", "--db", db, "--json"))["values"] == {
+        "items": ["of ada"]
+    }
+
+
+def test_timers_run_tells_of_a_run_that_lacks_its_context(tmp_path: Path) -> None:
+    db = tmp_path / "threads.db"
+    with SqliteSaver(db) as saver:
+        graph: Any = whose.compile(checkpointer=saver)
+        graph.invoke({"items": []}, {"configurable": {"thread_id": "1"}})
+    ran = plait("timers", "run", "app:whose", "--db", db)
+    assert ran.returncode == 1
+    assert "pass context=Whose(...)" in ran.stderr
+
+
+def test_threads_are_listed_with_what_their_calls_said_of_them(tmp_path: Path) -> None:
+    db = tmp_path / "threads.db"
+    with SqliteSaver(db) as saver:
+        config: Any = {"configurable": {"thread_id": "1"}, "metadata": {"user": "ada"}}
+        builder.compile(checkpointer=saver).invoke({"items": []}, config)
+        (thread,) = list_threads(saver)
+    assert thread.metadata["user"] == "ada"
+    (listed,) = json.loads(told("threads", "list", "--db", db, "--json"))
+    assert listed["metadata"] == thread.metadata
 
 
 def test_wake_leaves_threads_in_use_to_their_runs(db: Path) -> None:

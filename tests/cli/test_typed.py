@@ -202,7 +202,7 @@ def test_that_nothing_says_how_long_threads_live_is_told(plain: Path) -> None:
 def test_a_ctrl_c_ends_a_watch_and_is_told_of_a_single_round(
     plain: Path, monkeypatch: pytest.MonkeyPatch, watch: tuple[str, ...], code: int
 ) -> None:
-    async def stopped(_: Any) -> Any:
+    async def stopped(_: Any, **__: Any) -> Any:
         yield Woken("1", False, None)
         raise KeyboardInterrupt
 
@@ -223,7 +223,7 @@ def watched(
     """How long it waits after each round."""
     left, waited = iter(rounds), list[float]()
 
-    async def wakes(_: Any) -> Any:
+    async def wakes(_: Any, **__: Any) -> Any:
         for woken in next(left):
             yield woken
 

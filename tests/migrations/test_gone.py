@@ -5,8 +5,12 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from plait import END, START, Command, Send, StateGraph, interrupt
+from plait import END, START, Command, Send, StateGraph, deploy, interrupt
+from plait.agents import create_agent
+from plait.agents.middleware import HumanInTheLoopMiddleware
 from plait.errors import UnknownNodeError
+from plait.messages import AIMessage
+from plait.testing import ScriptedChatModel
 
 from .conftest import THREAD, Caller
 
@@ -107,3 +111,45 @@ def test_a_gone_node_beside_one_that_stays_stops_both(saver: Any, caller: Caller
     caller.invoke(graph(saver, "a", "b"), {"log": []})
     with pytest.raises(UnknownNodeError, match="'a'"):
         caller.invoke(graph(saver, "b"), None)
+
+
+def test_a_middleware_whose_class_was_renamed_keeps_its_nodes_by_its_name(
+    saver: Any, caller: Caller
+) -> None:
+    """What asks is a node, and an agent has no `add_node` that could say what it was called."""
+
+    class Approve(HumanInTheLoopMiddleware):
+        pass
+
+    class Approves(HumanInTheLoopMiddleware):
+        pass
+
+    class Named(Approves):
+        @property
+        def name(self) -> str:
+            return "Approve"
+
+    paid: list[int] = []
+
+    def pay(euro: int) -> str:
+        """Pay."""
+        paid.append(euro)
+        return "paid"
+
+    def agent(asking: type[HumanInTheLoopMiddleware]) -> Any:
+        call = {"name": "pay", "args": {"euro": 7}, "id": "1"}
+        said = AIMessage("", tool_calls=[call]) if asking is Approve else "Done."
+        model = ScriptedChatModel([said])
+        gate = asking(interrupt_on={"pay": True})
+        return create_agent(model, [pay], middleware=[gate], checkpointer=saver)
+
+    caller.invoke(agent(Approve), {"messages": "Pay!"})
+    (found,) = deploy.check(agent(Approves), saver).threads
+    assert found.verdict == "breaks"
+    assert "its property `name`" in found.findings[0].what
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    with pytest.raises(UnknownNodeError, match="its property `name`"):
+        caller.invoke(agent(Approves), approve)
+    assert deploy.check(agent(Named), saver).ok
+    assert caller.invoke(agent(Named), approve)["messages"][-1].text == "Done."
+    assert paid == [7]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from plait import START, Command, RenamedFrom, Send, StateGraph, interrupt
+from plait import START, Command, RenamedFrom, Send, StateGraph, deploy, interrupt
 from plait.errors import ConfigError, InvalidGraphError, UnknownKeyWarning
 
 from .conftest import THREAD, Caller
@@ -53,6 +53,34 @@ def test_values_stored_as_segments_and_patches_are_read_under_the_new_name(
     assert caller.invoke(new, {"events": []})["events"] == [*before["log"], "more"]
     history = list(new.get_state_history(THREAD))
     assert [len(each.values["events"]) for each in history][::3] == list(range(31, 0, -1))
+
+
+def two_ask(saver: Any, **keys: Any) -> Any:
+    """Two nodes that ask; the first of them also writes the keys."""
+    schema: Any = TypedDict("State", {"log": Annotated[list[str], add], **keys})
+    builder = StateGraph(schema)
+    for name in ("a", "b"):
+
+        def ask(state: Any, name: str = name) -> Any:
+            answer = interrupt(name)
+            return {"log": [answer], **(dict.fromkeys(keys, answer) if name == "a" else {})}
+
+        builder.add_node(name, ask).add_edge(START, name)
+    return builder.compile(checkpointer=saver)
+
+
+def test_of_what_newer_code_wrote_in_a_step_of_older_code_the_older_code_drops_its_new_keys(
+    saver: Any, caller: Caller
+) -> None:
+    """In a rolling deploy, both answer the questions of one super-step."""
+    older, newer = two_ask(saver), two_ask(saver, extra=str)
+    a, b = caller.invoke(older, {"log": []})["__interrupt__"]
+    caller.invoke(newer, Command(resume={a.id: "one"}))
+    (found,) = deploy.check(older, saver).threads
+    assert "extra" in [finding.name for finding in found.findings]
+    with pytest.warns(UnknownKeyWarning, match=r"wrote key 'extra'.*the write is dropped"):
+        assert caller.invoke(older, Command(resume={b.id: "two"}))["log"] == ["one", "two"]
+    assert caller.state(newer).values == {"log": ["one", "two"]}
 
 
 def test_the_next_commit_stores_the_new_name_so_that_the_declaration_may_go(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -10,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from plait.checkpoint.postgres import PostgresSaver
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
@@ -110,6 +112,46 @@ def test_what_a_network_holds_back_is_waited_for(proxy: PostgresProxy) -> None:
         with proxy.hung():
             run = pool.submit(graph.invoke, {"items": []}, config(9))
         assert run.result(60) == {"items": NODES}
+
+
+def noticing(conn: Any) -> tuple[int, int, int]:
+    """What the system was asked to watch a connection by, in milliseconds and seconds."""
+    with socket.fromfd(conn.pgconn.socket, socket.AF_INET, socket.SOCK_STREAM) as found:
+        return (
+            found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT),
+            found.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+            found.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+        )
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system has no such limit")
+@pytest.mark.parametrize(
+    ("said", "watched"),
+    [({}, (30_000, 1, 10)), ({"tcp_user_timeout": 7000, "keepalives_idle": 3}, (7_000, 1, 3))],
+    ids=["says nothing", "says how long"],
+)
+def test_a_server_that_goes_without_a_word_is_noticed(
+    proxy: PostgresProxy, monkeypatch: pytest.MonkeyPatch, said: Any, watched: Any
+) -> None:
+    """The packets of a network cannot be dropped here: whether the system is asked to notice."""
+    opened: list[Any] = []
+    connect, aconnect = psycopg.Connection.connect, psycopg.AsyncConnection.connect
+
+    def connecting(*args: Any, **given: Any) -> Any:
+        opened.append(connect(*args, **given))
+        return opened[-1]
+
+    async def aconnecting(*args: Any, **given: Any) -> Any:
+        opened.append(await aconnect(*args, **given))
+        return opened[-1]
+
+    monkeypatch.setattr(psycopg.Connection, "connect", connecting)
+    monkeypatch.setattr(psycopg.AsyncConnection, "connect", aconnecting)
+    with PostgresSaver(make_conninfo(proxy.url, **said)) as saver:
+        saver.setup()
+        asyncio.run(chain(saver).ainvoke({"items": []}, config(1)))
+        assert {type(conn) for conn in opened} == {psycopg.Connection, psycopg.AsyncConnection}
+        assert {noticing(conn) for conn in opened if not conn.closed} == {watched}
 
 
 def test_the_proxy_counts_delays_and_ends(postgres_url: str) -> None:

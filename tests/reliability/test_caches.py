@@ -17,6 +17,7 @@ from plait.cache.base import BaseCache
 from plait.cache.memory import InMemoryCache
 from plait.cache.redis import RedisCache
 from plait.cache.sqlite import SqliteCache
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import (
     ConfigError,
@@ -301,6 +302,32 @@ def test_the_life_of_a_result_is_a_number_of_seconds(ttl: Any) -> None:
 
 class Handled(TypedDict):
     n: int
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_what_a_task_gives_that_failed_in_an_earlier_run_is_cached_like_any_other(way: str) -> None:
+    ran: list[int] = []
+
+    def node(state: Handled) -> Any:
+        ran.append(state["n"])
+        if len(ran) == 1:
+            raise ValueError("no")
+        return {"n": state["n"] + 1}
+
+    builder = StateGraph(Handled).add_node("node", node, cache_policy=CachePolicy())
+    builder.add_edge(START, "node")
+    graph = builder.compile(InMemorySaver(), cache=InMemoryCache())
+
+    def call(given: Any, thread: str) -> Any:
+        config: Any = {"configurable": {"thread_id": thread}}
+        if way == "sync":
+            return graph.invoke(given, config)
+        return asyncio.run(graph.ainvoke(given, config))
+
+    with pytest.raises(ValueError, match="no"):
+        call({"n": 1}, "a")
+    assert call(None, "a") == call({"n": 1}, "b") == {"n": 2}
+    assert ran == [1, 1], "the second thread finds what the first one's second run gave"
 
 
 def test_what_an_error_handler_gives_is_never_cached() -> None:

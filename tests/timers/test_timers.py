@@ -93,7 +93,7 @@ def test_an_answer_in_time_wins_and_a_late_one_is_refused(env: Any, call: Any) -
     graph = one_node(code)
     (question,) = call(graph, {})["__interrupt__"]
     env.clock += 61
-    with pytest.raises(UnknownInterruptError):
+    with pytest.raises(UnknownInterruptError, match="by its timeout"):
         call(graph, Command(resume={question.id: "yes"}))
     (other,) = call(graph, None)["__interrupt__"]
     assert other.value == "sure?"

@@ -13,10 +13,17 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import RunDeadlineError, ThreadBusyError, UnknownInterruptError
+from plait.errors import (
+    ConfigTypeError,
+    RunDeadlineError,
+    ThreadBusyError,
+    UnknownInterruptError,
+)
 from plait.func import task
 from plait.graph import START, StateGraph
-from plait.stored import Woken, awake, list_threads, wake
+from plait.runnables import RunnableConfig
+from plait.runtime import Runtime
+from plait.stored import StoredThread, Woken, awake, list_threads, wake
 from plait.timers import sleep
 from plait.types import Command, Send, interrupt
 
@@ -25,9 +32,9 @@ class State(TypedDict, total=False):
     items: Annotated[list[str], operator.add]
 
 
-def awakened(graph: Any) -> Iterator[Woken]:
+def awakened(graph: Any, **given: Any) -> Iterator[Woken]:
     """`wake` by its async twin."""
-    found = awake(graph)
+    found = awake(graph, **given)
 
     async def following() -> Woken | None:
         return await anext(found, None)
@@ -154,6 +161,76 @@ def test_a_thread_wakes_at_each_time_that_it_waits_for(env: Any, waken: Waken) -
         env.clock += 1
         assert [*waken(graph)] == [("a", waits, None)]
     assert sorted(graph.get_state(at("a")).values["items"]) == ["5", "50", "500"]
+
+
+# --- what is not stored, and a call needs -------------------------------------------------------
+
+
+class Whose(TypedDict):
+    user: str
+
+
+def named(saver: Any) -> Any:
+    """Sleeps, and says for whom, and by what its config says."""
+
+    def nap(state: State, runtime: Runtime[Whose], config: RunnableConfig) -> State:
+        sleep(5)
+        return {"items": [runtime.context["user"], *config["configurable"]["words"]]}
+
+    builder: Any = StateGraph(State, context_schema=Whose).add_node(nap).add_edge(START, "nap")
+    return builder.compile(checkpointer=saver)
+
+
+def options_of(thread: StoredThread) -> Any:
+    user = thread.metadata["user"]
+    config = {"configurable": {"words": ["hello"], "thread_id": "of nobody"}, "metadata": {"n": 1}}
+    return {"context": {"user": user}, "config": config}
+
+
+async def aoptions_of(thread: StoredThread) -> Any:
+    return options_of(thread)
+
+
+@pytest.mark.parametrize(
+    ("waken", "options"),
+    [(wake, options_of), (awakened, options_of), (awakened, aoptions_of)],
+    ids=["sync", "async", "async function"],
+)
+def test_a_woken_run_is_given_the_context_and_the_config_of_its_thread(
+    env: Any, waken: Any, options: Any
+) -> None:
+    saver = InMemorySaver()
+    graph = named(saver)
+    for user in ("ada", "grace"):
+        graph.invoke({"items": []}, {**at(f"of {user}"), "metadata": {"user": user}})
+    env.clock += 5
+    woken = [*waken(graph, options_of=options)]
+    assert woken == [("of ada", False, None), ("of grace", False, None)]
+    for user in ("ada", "grace"):
+        state = graph.get_state(at(f"of {user}"))
+        assert state.values["items"] == [user, "hello"]
+        assert state.metadata["n"] == 1
+
+
+@waking
+def test_a_thread_whose_options_nobody_knows_waits_on(env: Any, waken: Any) -> None:
+    saver = InMemorySaver()
+    graph = named(saver)
+    graph.invoke({"items": []}, at("a"))
+    env.clock += 5
+    (woken,) = waken(graph, options_of=options_of)
+    assert isinstance(woken.error, KeyError)
+    (woken,) = waken(graph, options_of=lambda thread: "ada")
+    assert isinstance(woken.error, ConfigTypeError)
+    assert "options_of gives a dict" in str(woken.error)
+    assert due(saver) is not None, "its time was not used up"
+    with pytest.raises(ConfigTypeError, match="options_of is a function"):
+        [*waken(graph, options_of={"context": {"user": "ada"}})]
+
+
+def test_an_async_function_of_options_is_for_awake() -> None:
+    with pytest.raises(ConfigTypeError, match="call awake"):
+        [*wake(named(InMemorySaver()), options_of=aoptions_of)]
 
 
 # --- threads that are written to while they wait --------------------------------------------------

@@ -83,13 +83,13 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
     profile: Any = None
     output_version: str | None = None
 
-    _streams: ClassVar[bool | None] = None
+    _streams_when_invoked: ClassVar[bool | None] = None
     """What was given as `streaming`, by who made the model, where a subclass has such a field."""
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
         if values.get("streaming") is not None and "streaming" in fields_of(type(self)):
-            vars(self)["_streams"] = bool(values["streaming"])
+            vars(self)["_streams_when_invoked"] = bool(values["streaming"])
 
     # --- what a subclass defines ---
 
@@ -168,13 +168,13 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         """Answer a text, messages, or a prompt value with one AIMessage."""
         messages = to_messages(input)
         if not self._is_heard_under(config):
-            result = self._answer(messages, stop, None, [], kwargs)
+            result = self._answer_or_cached(messages, stop, None, [], kwargs)
             return message_of(result, _run_id_of(config))
-        run = self._start(messages, ensure_config(config), stop, kwargs)
+        run = self.__start(messages, ensure_config(config), stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
             with inside(run):
-                result = self._answer(messages, stop, run, seen, kwargs)
+                result = self._answer_or_cached(messages, stop, run, seen, kwargs)
             message = message_of(result, run.run_id)
         except BaseException as error:
             run.on_llm_error(error, response=so_far(seen))
@@ -194,13 +194,13 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         """The async twin of `invoke`."""
         messages = to_messages(input)
         if not self._is_heard_under(config):
-            result = await self._aanswer(messages, stop, None, [], kwargs)
+            result = await self._aanswer_or_cached(messages, stop, None, [], kwargs)
             return message_of(result, _run_id_of(config))
-        run = await self._astart(messages, ensure_config(config), stop, kwargs)
+        run = await self.__astart(messages, ensure_config(config), stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
             with inside(run):
-                result = await self._aanswer(messages, stop, run, seen, kwargs)
+                result = await self._aanswer_or_cached(messages, stop, run, seen, kwargs)
             message = message_of(result, run.run_id)
         except BaseException as error:
             await run.on_llm_error(error, response=so_far(seen))
@@ -217,20 +217,20 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
         """Yield the answer as AIMessageChunks; a model without `_stream` yields it whole."""
-        if not self._can_stream(kwargs, "_stream"):
+        if not self.__can_stream(kwargs, "_stream"):
             whole: Any = self.invoke(input, config, stop=stop, **kwargs)
             yield whole
             return
         messages, config = to_messages(input), ensure_config(config)
         if not self._is_heard(config):
             run_id = config.get("run_id") or new_id()
-            for chunk in self._chunks(messages, stop, None, run_id, kwargs):
+            for chunk in self.__chunks(messages, stop, None, run_id, kwargs):
                 yield chunk.message
             return
-        run = self._start(messages, config, stop, kwargs)
+        run = self.__start(messages, config, stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            chunks = self._chunks(messages, stop, run, run.run_id, kwargs)
+            chunks = self.__chunks(messages, stop, run, run.run_id, kwargs)
             for chunk in chunks_inside(run, chunks):
                 seen.append(chunk)
                 yield chunk.message
@@ -248,20 +248,20 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
         """The async twin of `stream`."""
-        if not self._can_stream(kwargs, "_astream", "_stream"):
+        if not self.__can_stream(kwargs, "_astream", "_stream"):
             whole: Any = await self.ainvoke(input, config, stop=stop, **kwargs)
             yield whole
             return
         messages, config = to_messages(input), ensure_config(config)
         if not self._is_heard(config):
             run_id = config.get("run_id") or new_id()
-            async for chunk in self._achunks(messages, stop, None, run_id, kwargs):
+            async for chunk in self.__achunks(messages, stop, None, run_id, kwargs):
                 yield chunk.message
             return
-        run = await self._astart(messages, config, stop, kwargs)
+        run = await self.__astart(messages, config, stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            chunks = self._achunks(messages, stop, run, run.run_id, kwargs)
+            chunks = self.__achunks(messages, stop, run, run.run_id, kwargs)
             async for chunk in achunks_inside(run, chunks):
                 seen.append(chunk)
                 yield chunk.message
@@ -354,7 +354,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
 
     # --- inside ---
 
-    def _answer(
+    def _answer_or_cached(
         self,
         messages: list[Any],
         stop: list[str] | None,
@@ -365,19 +365,19 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         """The answer: from the cache, else made (and kept there). Chunks of it go to `seen`."""
         cache = cache_of(self)
         if cache is None:
-            result = self._made(messages, stop, run, seen, kwargs)
+            result = self.__made(messages, stop, run, seen, kwargs)
             return in_version(result, self.output_version)
         key = prompt_key(messages), self._get_llm_string(stop, **kwargs)
         known = cache.lookup(*key)
         if known is not None:
             return in_version(known_chat(known), self.output_version)
-        result = self._made(messages, stop, run, seen, kwargs)
+        result = self.__made(messages, stop, run, seen, kwargs)
         result = in_version(result, self.output_version)
         message_of(result, new_id() if run is None else run.run_id)
         cache.update(*key, to_keep(result))
         return result
 
-    async def _aanswer(
+    async def _aanswer_or_cached(
         self,
         messages: list[Any],
         stop: list[str] | None,
@@ -385,22 +385,22 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         seen: list[ChatGenerationChunk],
         kwargs: dict[str, Any],
     ) -> ChatResult:
-        """The async twin of `_answer`."""
+        """The async twin of `_answer_or_cached`."""
         cache = cache_of(self)
         if cache is None:
-            result = await self._amade(messages, stop, run, seen, kwargs)
+            result = await self.__amade(messages, stop, run, seen, kwargs)
             return in_version(result, self.output_version)
         key = prompt_key(messages), self._get_llm_string(stop, **kwargs)
         known = await cache.alookup(*key)
         if known is not None:
             return in_version(known_chat(known), self.output_version)
-        result = await self._amade(messages, stop, run, seen, kwargs)
+        result = await self.__amade(messages, stop, run, seen, kwargs)
         result = in_version(result, self.output_version)
         message_of(result, new_id() if run is None else run.run_id)
         await cache.aupdate(*key, to_keep(result))
         return result
 
-    def _made(
+    def __made(
         self,
         messages: list[Any],
         stop: list[str] | None,
@@ -409,17 +409,17 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         kwargs: dict[str, Any],
     ) -> ChatResult:
         """A new answer, streamed inside if somebody wants its tokens."""
-        told = run is not None or self._streams or "stream" in kwargs
-        if told and self._streams_inside(run, kwargs, "_stream"):
+        told = run is not None or self._streams_when_invoked or "stream" in kwargs
+        if told and self.__streams_inside(run, kwargs, "_stream"):
             run_id = new_id() if run is None else run.run_id
-            seen.extend(self._chunks(messages, stop, run, run_id, kwargs))
+            seen.extend(self.__chunks(messages, stop, run, run_id, kwargs))
             return result_of_stream(seen)
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
         given = run_given(self._generate, run)
         return self._generate(messages, stop=stop, **given, **for_provider(kwargs))
 
-    async def _amade(
+    async def __amade(
         self,
         messages: list[Any],
         stop: list[str] | None,
@@ -427,11 +427,11 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         seen: list[ChatGenerationChunk],
         kwargs: dict[str, Any],
     ) -> ChatResult:
-        """The async twin of `_made`."""
-        told = run is not None or self._streams or "stream" in kwargs
-        if told and self._streams_inside(run, kwargs, "_astream", "_stream"):
+        """The async twin of `__made`."""
+        told = run is not None or self._streams_when_invoked or "stream" in kwargs
+        if told and self.__streams_inside(run, kwargs, "_astream", "_stream"):
             run_id = new_id() if run is None else run.run_id
-            async for chunk in self._achunks(messages, stop, run, run_id, kwargs):
+            async for chunk in self.__achunks(messages, stop, run, run_id, kwargs):
                 seen.append(chunk)
             return result_of_stream(seen)
         if self.rate_limiter is not None:
@@ -439,7 +439,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         given = arun_given(self._agenerate, run)
         return await self._agenerate(messages, stop=stop, **given, **for_provider(kwargs))
 
-    def _chunks(
+    def __chunks(
         self,
         messages: list[Any],
         stop: list[str] | None,
@@ -463,7 +463,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
                 run.on_llm_new_token("", chunk=end)
             yield end
 
-    async def _achunks(
+    async def __achunks(
         self,
         messages: list[Any],
         stop: list[str] | None,
@@ -471,7 +471,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         run_id: Any,
         kwargs: dict[str, Any],
     ) -> AsyncIterator[ChatGenerationChunk]:
-        """The async twin of `_chunks`."""
+        """The async twin of `__chunks`."""
         last = None
         form = chunks_in_version(self.output_version)
         if self.rate_limiter is not None:
@@ -487,24 +487,26 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
                 await run.on_llm_new_token("", chunk=end)
             yield end
 
-    def _can_stream(self, kwargs: Mapping[str, Any], *hooks: str) -> bool:
+    def __can_stream(self, kwargs: Mapping[str, Any], *hooks: str) -> bool:
         off = self.disable_streaming
-        if self._streams is False or (off and (off != "tool_calling" or kwargs.get("tools"))):
+        if self._streams_when_invoked is False or (
+            off and (off != "tool_calling" or kwargs.get("tools"))
+        ):
             return False
         return any(getattr(type(self), hook) is not vars(BaseChatModel)[hook] for hook in hooks)
 
-    def _streams_inside(self, run: Any, kwargs: Mapping[str, Any], *hooks: str) -> bool:
+    def __streams_inside(self, run: Any, kwargs: Mapping[str, Any], *hooks: str) -> bool:
         """Whether an answer that is asked for whole is streamed: if the call or the model says so,
         or somebody who listens wants its tokens."""
         wanted = kwargs.get("stream")
         if wanted is None:
-            wanted = self._streams or (
+            wanted = self._streams_when_invoked or (
                 run is not None
                 and any(getattr(handler, "wants_tokens", False) for handler in run.handlers)
             )
-        return bool(wanted) and self._can_stream(kwargs, *hooks)
+        return bool(wanted) and self.__can_stream(kwargs, *hooks)
 
-    def _start(
+    def __start(
         self,
         messages: list[Any],
         config: RunnableConfig,
@@ -513,13 +515,13 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
     ) -> "CallbackManagerForLLMRun":
         from plait.callbacks.manager import CallbackManager  # nobody listening is the common case
 
-        manager = self._manager(CallbackManager, config, stop, kwargs)
-        details = self._details(config, stop, kwargs)
+        manager = self._model_manager(CallbackManager, config, stop, kwargs)
+        details = self._model_details(config, stop, kwargs)
         return manager.on_chat_model_start(
             self._serialized(), [messages], config.get("run_id"), **details
         )[0]
 
-    async def _astart(
+    async def __astart(
         self,
         messages: list[Any],
         config: RunnableConfig,
@@ -528,8 +530,8 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
     ) -> "AsyncCallbackManagerForLLMRun":
         from plait.callbacks.manager import AsyncCallbackManager  # as in _start
 
-        manager = self._manager(AsyncCallbackManager, config, stop, kwargs)
-        details = self._details(config, stop, kwargs)
+        manager = self._model_manager(AsyncCallbackManager, config, stop, kwargs)
+        details = self._model_details(config, stop, kwargs)
         runs = await manager.on_chat_model_start(
             self._serialized(), [messages], config.get("run_id"), **details
         )

@@ -31,13 +31,13 @@ class Setup:
 
     def details(self, count: int) -> dict[str, Any]:
         """What handlers are told of each run's start."""
-        return self.model._details(  # pyright: ignore[reportPrivateUsage]
+        return self.model._model_details(  # pyright: ignore[reportPrivateUsage]
             self.config, self.stop, self.kwargs, batch_size=count
         )
 
     def manager(self, kind: Any) -> Any:
         """The manager that tells of the runs."""
-        return self.model._manager(  # pyright: ignore[reportPrivateUsage]
+        return self.model._model_manager(  # pyright: ignore[reportPrivateUsage]
             kind, self.config, self.stop, self.kwargs
         )
 
@@ -63,7 +63,7 @@ def generate(
         seen: list[ChatGenerationChunk] = []
         try:
             with inside(run):
-                result = model._answer(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
+                result = model._answer_or_cached(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
             message_of(result, run.run_id)
         except BaseException as error:
             run.on_llm_error(error, response=so_far(seen))
@@ -96,7 +96,7 @@ async def agenerate(
         seen: list[ChatGenerationChunk] = []
         try:
             with inside(run):
-                result = await model._aanswer(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
+                result = await model._aanswer_or_cached(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
             message_of(result, run.run_id)
         except BaseException as error:
             await run.on_llm_error(error, response=so_far(seen))

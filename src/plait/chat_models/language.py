@@ -191,7 +191,7 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
         around = inherited_config()
         return around is not config and has_listeners(around)
 
-    def _manager(
+    def _model_manager(
         self,
         kind: type[M],
         config: RunnableConfig,
@@ -210,7 +210,7 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
             local_metadata=self.metadata,
         )
 
-    def _details(
+    def _model_details(
         self,
         config: RunnableConfig,
         stop: list[str] | None,

@@ -88,7 +88,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         while (chunk := await run_in_executor(None, next, chunks, None)) is not None:
             yield chunk
 
-    def _details(
+    def _model_details(
         self,
         config: RunnableConfig,
         stop: list[str] | None,
@@ -96,7 +96,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         batch_size: int = 1,
     ) -> dict[str, Any]:
         # Arguments of a call are told for chat models only, as in the peer.
-        return super()._details(config, stop, {}, batch_size)
+        return super()._model_details(config, stop, {}, batch_size)
 
     # --- what a caller calls ---
 
@@ -109,7 +109,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         **kwargs: Any,
     ) -> str:
         """Answer a text, messages, or a prompt value with a text."""
-        result = self._ask([to_text(input)], stop, [ensure_config(config)], kwargs)
+        result = self.__ask([to_text(input)], stop, [ensure_config(config)], kwargs)
         return result.generations[0][0].text
 
     async def ainvoke(
@@ -121,7 +121,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         **kwargs: Any,
     ) -> str:
         """The async twin of `invoke`."""
-        result = await self._aask([to_text(input)], stop, [ensure_config(config)], kwargs)
+        result = await self.__aask([to_text(input)], stop, [ensure_config(config)], kwargs)
         return result.generations[0][0].text
 
     def batch(
@@ -141,7 +141,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
             return super().batch(inputs, config, return_exceptions=return_exceptions, **kwargs)
         stop = kwargs.pop("stop", None)
         configs = [ensure_config(its) for its in configs]
-        result = self._ask([to_text(one) for one in inputs], stop, configs, kwargs)
+        result = self.__ask([to_text(one) for one in inputs], stop, configs, kwargs)
         return [candidates[0].text for candidates in result.generations]
 
     async def abatch(
@@ -163,7 +163,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
             )
         stop = kwargs.pop("stop", None)
         configs = [ensure_config(its) for its in configs]
-        result = await self._aask([to_text(one) for one in inputs], stop, configs, kwargs)
+        result = await self.__aask([to_text(one) for one in inputs], stop, configs, kwargs)
         return [candidates[0].text for candidates in result.generations]
 
     def stream(
@@ -183,11 +183,11 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         prompt, config = to_text(input), ensure_config(config)
         run = None
         if self._is_heard(config):
-            (run,) = self._manager(CallbackManager, config, stop, kwargs).on_llm_start(
+            (run,) = self._model_manager(CallbackManager, config, stop, kwargs).on_llm_start(
                 self._serialized(),
                 [prompt],
                 config.get("run_id"),
-                **self._details(config, stop, kwargs),
+                **self._model_details(config, stop, kwargs),
             )
         total: GenerationChunk | None = None
         try:
@@ -224,12 +224,12 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         prompt, config = to_text(input), ensure_config(config)
         run = None
         if self._is_heard(config):
-            manager = self._manager(AsyncCallbackManager, config, stop, kwargs)
+            manager = self._model_manager(AsyncCallbackManager, config, stop, kwargs)
             (run,) = await manager.on_llm_start(
                 self._serialized(),
                 [prompt],
                 config.get("run_id"),
-                **self._details(config, stop, kwargs),
+                **self._model_details(config, stop, kwargs),
             )
         total: GenerationChunk | None = None
         try:
@@ -262,7 +262,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
     ) -> LLMResult:
         """Answer several prompts in one request, with all candidates of each."""
         config = ensure_config(listening_config(callbacks, tags, metadata, run_name))
-        return self._ask(_texts(prompts), stop, [config] * len(prompts), kwargs)
+        return self.__ask(_texts(prompts), stop, [config] * len(prompts), kwargs)
 
     async def agenerate(
         self,
@@ -277,7 +277,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
     ) -> LLMResult:
         """The async twin of `generate`."""
         config = ensure_config(listening_config(callbacks, tags, metadata, run_name))
-        return await self._aask(_texts(prompts), stop, [config] * len(prompts), kwargs)
+        return await self.__aask(_texts(prompts), stop, [config] * len(prompts), kwargs)
 
     def generate_prompt(
         self, prompts: Sequence[Any], stop: list[str] | None = None, callbacks: Any = None,
@@ -295,7 +295,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
 
     # --- inside ---
 
-    def _ask(
+    def __ask(
         self,
         prompts: list[str],
         stop: list[str] | None,
@@ -307,7 +307,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         key = self._get_llm_string(stop, **kwargs) if cache is not None else ""
         answers = {n: cache.lookup(p, key) for n, p in enumerate(prompts)} if cache else {}
         new = [n for n in range(len(prompts)) if answers.get(n) is None]
-        runs = [self._started(prompts[n], stop, configs[n], kwargs, len(new)) for n in new]
+        runs = [self.__started(prompts[n], stop, configs[n], kwargs, len(new)) for n in new]
         heard = [run for run in runs if run is not None]
         try:
             given = run_given(self._generate, heard[0] if heard else None)
@@ -328,19 +328,19 @@ class BaseLLM(BaseLanguageModel[str], init=False):
                 cache.update(prompts[n], key, generations)
         return _united(answers, result, heard)
 
-    async def _aask(
+    async def __aask(
         self,
         prompts: list[str],
         stop: list[str] | None,
         configs: Sequence[RunnableConfig],
         kwargs: dict[str, Any],
     ) -> LLMResult:
-        """The async twin of `_ask`."""
+        """The async twin of `__ask`."""
         cache = cache_of(self)
         key = self._get_llm_string(stop, **kwargs) if cache is not None else ""
         answers = {n: await cache.alookup(p, key) for n, p in enumerate(prompts)} if cache else {}
         new = [n for n in range(len(prompts)) if answers.get(n) is None]
-        runs = [await self._astarted(prompts[n], stop, configs[n], kwargs, len(new)) for n in new]
+        runs = [await self.__astarted(prompts[n], stop, configs[n], kwargs, len(new)) for n in new]
         heard = [run for run in runs if run is not None]
         try:
             given = arun_given(self._agenerate, heard[0] if heard else None)
@@ -361,7 +361,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
                 await cache.aupdate(prompts[n], key, generations)
         return _united(answers, result, heard)
 
-    def _started(
+    def __started(
         self,
         prompt: str,
         stop: list[str] | None,
@@ -373,13 +373,13 @@ class BaseLLM(BaseLanguageModel[str], init=False):
             return None
         from plait.callbacks.manager import CallbackManager  # loads with the first listener
 
-        details = self._details(config, stop, kwargs, count)
-        manager = self._manager(CallbackManager, config, stop, kwargs)
+        details = self._model_details(config, stop, kwargs, count)
+        manager = self._model_manager(CallbackManager, config, stop, kwargs)
         return manager.on_llm_start(self._serialized(), [prompt], config.get("run_id"), **details)[
             0
         ]
 
-    async def _astarted(
+    async def __astarted(
         self,
         prompt: str,
         stop: list[str] | None,
@@ -391,8 +391,8 @@ class BaseLLM(BaseLanguageModel[str], init=False):
             return None
         from plait.callbacks.manager import AsyncCallbackManager  # loads with the first listener
 
-        details = self._details(config, stop, kwargs, count)
-        manager = self._manager(AsyncCallbackManager, config, stop, kwargs)
+        details = self._model_details(config, stop, kwargs, count)
+        manager = self._model_manager(AsyncCallbackManager, config, stop, kwargs)
         runs = await manager.on_llm_start(
             self._serialized(), [prompt], config.get("run_id"), **details
         )

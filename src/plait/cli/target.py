@@ -1,9 +1,10 @@
-"""From `module:attribute` on the command line to a graph."""
+"""From `module:attribute` on the command line to a graph or a function."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb, format_exception_only
@@ -25,6 +26,26 @@ def load_graph(target: str, app_dir: str = ".") -> Pregel:
     Raises:
         ConfigError: there is no such module or attribute, it fails, or it is no graph.
     """
+    found = _load(target, app_dir)
+    if isinstance(found, StateGraph):
+        return cast("StateGraph", found).compile()
+    if not isinstance(found, Pregel):
+        raise ConfigError(
+            f"{target} is {type(found).__name__}, no graph. Name a StateGraph or what its "
+            "compile() returns."
+        )
+    return cast("Pregel", found)
+
+
+def load_function(target: str, app_dir: str = ".") -> Callable[..., Any]:
+    """A function that a module holds; arguments and errors as for `load_graph`."""
+    found = _load(target, app_dir)
+    if not callable(found):
+        raise ConfigError(f"{target} is {type(found).__name__}, no function.")
+    return cast("Callable[..., Any]", found)
+
+
+def _load(target: str, app_dir: str) -> Any:
     name, colon, attribute = target.partition(":")
     if not (name and colon and attribute) or name.startswith("."):
         raise ConfigError(f"{target!r} is no `module:attribute`, such as `shop.graphs:support`.")
@@ -38,14 +59,7 @@ def load_graph(target: str, app_dir: str = ".") -> Pregel:
             known = [each for each in vars(module) if not each.startswith("_")]
             raise ConfigError(f"Module {name!r} has no {attribute!r}. {nearest(attribute, known)}")
         found = getattr(found, part)
-    if isinstance(found, StateGraph):
-        return cast("StateGraph", found).compile()
-    if not isinstance(found, Pregel):
-        raise ConfigError(
-            f"{target} is {type(found).__name__}, no graph. Name a StateGraph or what its "
-            "compile() returns."
-        )
-    return cast("Pregel", found)
+    return found
 
 
 def _imported(name: str, folder: str) -> ModuleType:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from plait.constants import ERROR
 from plait.engine.commands import Command, ReadCache
 from plait.engine.handlers import Handlers
 from plait.engine.storing import Flow
@@ -45,7 +46,9 @@ class Caching(Handlers):
 def _is_cacheable(task: Task) -> bool:
     if task.node.cache is None or task.cached is not None:
         return False
-    return not task.prior and (task.questions is None or not task.questions.answers)
+    if any(channel != ERROR for channel, _ in task.prior):  # it has asked
+        return False
+    return task.questions is None or not task.questions.answers
 
 
 __all__ = ["Caching"]

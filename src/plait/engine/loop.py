@@ -48,6 +48,7 @@ from plait.errors import (
     UnknownNodeError,
     mark_open_again,
     nearest,
+    renaming,
 )
 from plait.typing import MISSING
 
@@ -337,8 +338,8 @@ class Loop(Running):
                 f"{self.spec.where} is about to run node {name!r} (checkpoint "
                 f"{self.checkpoint_id}), which graph {self.plan.name!r} no longer has. "
                 f"{nearest(name, self.plan.nodes)} If it was renamed, declare it with "
-                f"renamed_from={name!r} (of add_node, or of @entrypoint). Else put it "
-                "back, or move the thread on with update_state(config, values, as_node=...)."
+                f"{renaming(name)}. Else put it back, or move the thread on with "
+                "update_state(config, values, as_node=...)."
             )
         return node
 

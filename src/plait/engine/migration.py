@@ -32,6 +32,7 @@ from plait.constants import (
     STATE_VERSION,
     TASKS,
 )
+from plait.engine.records import Unmade, given
 from plait.errors import (
     InvalidGraphError,
     MigrationError,
@@ -162,9 +163,11 @@ def adapt(plan: GraphPlan, snapshot: Snapshot, where: str) -> Moved | None:
         MigrationError: a migration failed or is missing, or renames do not fit what is stored.
     """
     writes = snapshot.writes
+    if writes and any(type(value) is Unmade for _, _, value in writes):
+        _check_types(plan, writes)
     version = snapshot.frontier.get("version", 1)
-    if snapshot.frontier.get("graph") == plan.fingerprint and not any(
-        channel == STATE_VERSION for _, channel, _ in writes
+    if snapshot.frontier.get("graph") == plan.fingerprint and all(
+        _is_ours(plan, channel) for _, channel, _ in writes
     ):
         return None
     moved = Moved(version)
@@ -182,6 +185,20 @@ def adapt(plan: GraphPlan, snapshot: Snapshot, where: str) -> Moved | None:
     if writes:
         snapshot.writes = [_kept(plan, write, moved) for write in snapshot.writes]
     return moved
+
+
+def _is_ours(plan: GraphPlan, channel: str) -> bool:
+    """Whether tasks of this very graph may have written it, and not those of other code, which went
+    on from a checkpoint of this one."""
+    known = channel in plan.channels or channel.startswith((OWN, ROUTE))
+    return known and channel != STATE_VERSION
+
+
+def _check_types(plan: GraphPlan, writes: Iterable[tuple[str, str, Any]]) -> None:
+    """Let those writes tell of types that are not known here that go to a key of the graph."""
+    for _, channel, value in writes:
+        if plan.renames.keys.get(channel, channel) in plan.channels:
+            given(value)
 
 
 def _kept(plan: GraphPlan, write: tuple[str, str, Any], moved: Moved) -> tuple[str, str, Any]:
@@ -353,12 +370,12 @@ class _Migrating:
 
     def run(self) -> None:
         snapshot, plan, moved = self.snapshot, self.plan, self.moved
-        before = {key: value for key, value in snapshot.values.items() if self._is_key(key)}
+        before = {key: given(value) for key, value in snapshot.values.items() if self._is_key(key)}
         after = self._forward(deepcopy(before), self.version) if before else {}
         self._migrate_writes(before, after)
-        if plan.entry is not None and isinstance(given := snapshot.values.get(plan.entry), dict):
-            given = list(cast("Values", given).items())
-            snapshot.values[plan.entry] = dict(self._updates(given, before, after, self.version))
+        if plan.entry is not None and isinstance(put := snapshot.values.get(plan.entry), dict):
+            put = list(cast("Values", put).items())
+            snapshot.values[plan.entry] = dict(self._updates(put, before, after, self.version))
             moved.changed[plan.entry] = None
         if self.version == plan.version:
             return  # only writes were of another version
@@ -430,6 +447,7 @@ class _Migrating:
         for task_id, writes in self.snapshot.by_task().items():
             version = next((v for c, v in writes if c == STATE_VERSION), self.version)
             if version != self.plan.version:
+                writes = [(channel, given(value)) for channel, value in writes]
                 base = before
                 if base and version != self.version:
                     base = self._forward(deepcopy(before), self.version, version)

@@ -388,9 +388,9 @@ class Pending:
             unknown = [qid for qid in given if qid not in self.questions]
             if unknown:
                 raise UnknownInterruptError(
-                    f"No interrupt {unknown[0]!r} is pending on {where}: it was answered before, "
-                    "its task is gone since update_state(), it belongs to another run, or it never "
-                    f"existed. Pending: {list(ids)}.",
+                    f"No interrupt {unknown[0]!r} is pending on {where}: it was answered before "
+                    "(by somebody, or by its timeout), its task is gone since update_state(), it "
+                    f"belongs to another run, or it never existed. Pending: {list(ids)}.",
                     reason="not_pending",
                     interrupt_ids=unknown,
                     pending_ids=ids,
@@ -407,8 +407,9 @@ class Pending:
             )
         else:
             raise UnknownInterruptError(
-                f"Nothing waits for an answer on {where}: it was answered before, or the run never "
-                "asked. Look at get_state(config).interrupts; pass an input to start a new run.",
+                f"Nothing waits for an answer on {where}: it was answered before (by somebody, or "
+                "by its timeout), or the run never asked. Look at get_state(config).interrupts; "
+                "pass an input to start a new run.",
                 reason="not_pending",
             )
         matched: dict[str, dict[str, Any]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
+from plait.errors import UnregisteredTypeError
 from plait.timers import text_of
 
 CONTAINERS = frozenset({list, dict})
@@ -117,9 +118,11 @@ class Snapshot:
     metadata: dict[str, Any]
     frontier: dict[str, Any]
     values: dict[str, Any]
-    """Channel name to checkpoint value, every channel that holds something."""
+    """Channel name to checkpoint value, every channel that holds something. One whose type is not
+    known here is `Unmade`: newer code may have a key of which this code knows nothing."""
     writes: list[tuple[str, str, Any]] = field(default_factory=list[tuple[str, str, Any]])
-    """(task id, channel, value), in the order of task path and position."""
+    """(task id, channel, value), in the order of task path and position. Values of keys may be
+    `Unmade`, as above."""
     origin: Origin | None = None
     """Set where a run shall start from a fork of this checkpoint, which lies at that place."""
     ids: dict[str, str] = field(default_factory=dict[str, str])
@@ -133,7 +136,7 @@ class Snapshot:
         if task.derived:
             self.ids[task.path] = id
         for channel, value in task.writes:
-            self.writes.append((id, channel, given(value)))
+            self.writes.append((id, channel, _if_known(value)))
 
     def by_task(self) -> dict[str, list[tuple[str, Any]]]:
         """What each task has written, in order."""
@@ -162,6 +165,15 @@ class Unmade:
     def made(self) -> Any:
         """The value, new."""
         return self._make(*self._of)
+
+
+def unread(error: UnregisteredTypeError) -> Unmade:
+    """What stands for a value that cannot be read here: whoever looks at it is told."""
+    return Unmade(_tell, error)
+
+
+def _tell(error: UnregisteredTypeError) -> Any:
+    raise error
 
 
 def given(value: Any) -> Any:
@@ -206,8 +218,23 @@ def snapshot_of(stored: Stored) -> Snapshot:
         metadata["parents"] = {**metadata["parents"]}
     snapshot = Snapshot(
         made.id, made.parent_id, made.made_at, metadata, {**made.frontier},
-        {name: given(value) for name, value in values.items()}, [], None, {},
+        _known(values), [], None, {},
     )  # fmt: skip
     for task in tasks:
         snapshot.add(task)
     return snapshot
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that are made, but for those whose type is not known here."""
+    try:
+        return {name: given(value) for name, value in values.items()}
+    except UnregisteredTypeError:
+        return {name: _if_known(value) for name, value in values.items()}
+
+
+def _if_known(value: Any) -> Any:
+    try:
+        return given(value)
+    except UnregisteredTypeError:
+        return value

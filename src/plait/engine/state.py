@@ -18,6 +18,7 @@ from plait.common.failures import note
 from plait.constants import RESERVED, ROUTE, START, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
+from plait.engine.records import Unmade
 from plait.engine.spec import NO_ITEMS
 from plait.engine.tasks import Task
 from plait.errors import EmptyChannelError, InvalidUpdateError, UnknownNodeError, nearest
@@ -133,6 +134,8 @@ class State:
             prototypes = plan.channels
             for name, value in stored.items():
                 prototype = prototypes.get(name)
+                if type(value) is Unmade and prototype is not None:
+                    value = value.made()
                 if name in plan.simple:
                     self._values[name] = value
                 elif prototype is not None:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import AsyncConnection, Connection
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg_pool import PoolTimeout
 
@@ -28,9 +29,23 @@ _OPTIONS: dict[str, Any] = {
     "prepare_threshold": None,
     "client_encoding": "UTF8",  # whatever the server's is
 }
+_NOTICES: dict[str, Any] = {
+    "tcp_user_timeout": 30_000,  # milliseconds that what was sent may wait to be acknowledged
+    "keepalives_idle": 10,  # seconds; then who only waits for an answer sends something, too
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+}
+"""How a connection notices that its server has gone without a word: by what systems come with, this
+takes a quarter of an hour, or two hours."""
 _IDLE_SECONDS = 600.0
 """After so long unused, a connection is closed when another one comes back."""
 _KNOCK = 0.1
+
+
+def _options(conninfo: str) -> dict[str, Any]:
+    """What connections are opened with; what the string says itself counts."""
+    said = conninfo_to_dict(conninfo)
+    return _OPTIONS | {name: value for name, value in _NOTICES.items() if name not in said}
 
 
 class _Idle(Generic[C]):
@@ -105,9 +120,8 @@ class Pool(_Idle[Connection[Any]]):
         while True:
             try:
                 left = max(2, round(end - monotonic()))
-                conn = Connection[Any].connect(
-                    self._origin.conninfo(), connect_timeout=left, **_OPTIONS
-                )
+                where = self._origin.conninfo()
+                conn = Connection[Any].connect(where, connect_timeout=left, **_options(where))
                 self._origin.settle(conn)
             except psycopg.OperationalError:
                 if not self._met or monotonic() > end:
@@ -182,8 +196,9 @@ class AsyncPool(_Idle[AsyncConnection[Any]]):
         while True:
             try:
                 left = max(2, round(end - monotonic()))
+                where = await self._origin.aconninfo()
                 conn = await AsyncConnection[Any].connect(
-                    await self._origin.aconninfo(), connect_timeout=left, **_OPTIONS
+                    where, connect_timeout=left, **_options(where)
                 )
                 await self._origin.asettle(conn)
             except psycopg.OperationalError:

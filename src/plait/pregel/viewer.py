@@ -26,7 +26,7 @@ from plait.engine.inside import graph_inside
 from plait.engine.journal import MARKS
 from plait.engine.loop import Loop
 from plait.engine.plan import Writes
-from plait.engine.records import Live, Snapshot, Stored, snapshot_of
+from plait.engine.records import Live, Snapshot, Stored, Unmade, given, snapshot_of
 from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
@@ -69,7 +69,7 @@ class Viewer:
         """
         if self._plain is not None and not isinstance(stored, Snapshot):
             shown = self._plain.show((stored,), pending)[0]
-            if shown is not None:
+            if shown is not None and type(shown) is StateSnapshot:
                 return shown
         return self._shown(snapshot_of(stored), pending)
 
@@ -128,7 +128,10 @@ class Viewer:
     def _values(self, held: dict[str, Any]) -> Any:
         if self._layout.keys is None:
             return State(self._plan, held).read_or_none(self._plan.stream)
-        return self._layout.show(held, False)
+        shown = self._layout.show(held, False)
+        if Unmade in map(type, shown.values()):
+            return {key: given(value) for key, value in shown.items()}
+        return shown
 
     def _plain_tasks(
         self, stored: Snapshot, seats: Sequence[Seat], pending: bool
@@ -136,7 +139,7 @@ class Viewer:
         """The tasks of a checkpoint; None where only the engine can tell."""
         written: dict[str, Writes] = {}
         for id, channel, value in stored.writes:
-            if channel in TELLING or id == NULL_TASK_ID:
+            if channel in TELLING or id == NULL_TASK_ID or type(value) is Unmade:
                 return None
             if id in written:
                 written[id].append((channel, value))

@@ -127,16 +127,16 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
             InvalidInputError: The input is no dict and there are several variables.
         """
         return call_as_run(
-            lambda _config, _run: self.format_prompt(**self._checked(input)),
+            lambda _config, _run: self.format_prompt(**self.__checked(input)),
             self.get_name(),
             input,
-            self._config(config),
-            **self._told(),
+            self.__config(config),
+            **self.__told(),
         )
 
     def run_unheard(self, input: Mapping[str, Any], config: RunnableConfig) -> PromptValue:
         """`invoke` when nobody listens."""
-        return self.format_prompt(**self._checked(input))
+        return self.format_prompt(**self.__checked(input))
 
     async def ainvoke(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
@@ -144,28 +144,28 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
         """The async twin of `invoke`."""
 
         async def work(_config: Any, _run: Any) -> PromptValue:
-            return await self.aformat_prompt(**self._checked(input))
+            return await self.aformat_prompt(**self.__checked(input))
 
-        its_config = self._config(config)
-        return await acall_as_run(work, self.get_name(), input, its_config, **self._told())
+        its_config = self.__config(config)
+        return await acall_as_run(work, self.get_name(), input, its_config, **self.__told())
 
     async def arun_unheard(self, input: Mapping[str, Any], config: RunnableConfig) -> PromptValue:
         """`ainvoke` when nobody listens."""
-        return await self.aformat_prompt(**self._checked(input))
+        return await self.aformat_prompt(**self.__checked(input))
 
-    def _config(self, config: RunnableConfig | None) -> RunnableConfig | None:
+    def __config(self, config: RunnableConfig | None) -> RunnableConfig | None:
         if not self.tags and not self.metadata:
             return config
         own = cast("RunnableConfig", {"tags": self.tags or [], "metadata": self.metadata or {}})
         return merge_configs(ensure_config(config), own)
 
-    def _told(self) -> builtins.dict[str, Any]:
+    def __told(self) -> builtins.dict[str, Any]:
         kind = type(self)
         said: dict[str, Any] = {"lc": 1, "type": "not_implemented", "name": self.get_name()}
         said["id"] = [*kind.__module__.split("."), kind.__qualname__]
         return {"run_type": "prompt", "serialized": said}
 
-    def _checked(self, values: Any) -> builtins.dict[str, Any]:
+    def __checked(self, values: Any) -> builtins.dict[str, Any]:
         if not isinstance(values, dict):
             if len(self.input_variables) != 1:
                 raise InvalidInputError(
@@ -176,10 +176,10 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
         given = cast("dict[str, Any]", values)
         for name in self.input_variables:
             if name not in given:
-                raise self._missing(given)
+                raise self._missing_variables(given)
         return given
 
-    def _missing(self, given: Mapping[str, Any]) -> MissingVariablesError:
+    def _missing_variables(self, given: Mapping[str, Any]) -> MissingVariablesError:
         missing = [name for name in self.input_variables if name not in given]
         return MissingVariablesError(
             f"Input to {self.get_name()} is missing variables {missing}. "
@@ -194,12 +194,12 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
 
         A function is called each time the value is needed.
         """
-        return self._copy(
+        return self._changed_copy(
             input_variables=[name for name in self.input_variables if name not in kwargs],
             partial_variables={**self.partial_variables, **kwargs},
         )
 
-    def _copy(self, **changed: Any) -> Self:
+    def _changed_copy(self, **changed: Any) -> Self:
         return type(self)(**{**_fields(self), **changed})
 
     def _with_partials(self, values: builtins.dict[str, Any]) -> builtins.dict[str, Any]:

@@ -161,7 +161,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
 
     def partial(self, **kwargs: Any) -> Self:
         """The same chat with values of some variables given ahead."""
-        return self._copy(partial_variables={**self.partial_variables, **kwargs})
+        return self._changed_copy(partial_variables={**self.partial_variables, **kwargs})
 
     def append(self, message: Any) -> None:
         """Add a message at the end, in place."""
@@ -169,7 +169,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
 
     def extend(self, messages: Sequence[Any]) -> None:
         """Add messages at the end, in place."""
-        whole = self._copy(messages=[*self.messages, *messages])
+        whole = self._changed_copy(messages=[*self.messages, *messages])
         vars(self).update(vars(whole))
 
     def __add__(self, other: Any) -> "ChatPromptTemplate":

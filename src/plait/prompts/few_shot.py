@@ -85,7 +85,7 @@ class FewShotPromptTemplate(StringPromptTemplate):
     def _joined(self, examples: Sequence[dict[str, Any]], values: dict[str, Any]) -> str:
         for name in self.input_variables:
             if name not in values:
-                raise self._missing(values)
+                raise self._missing_variables(values)
         wanted = self.example_prompt.input_variables
         shown = [
             self.example_prompt.format(**{name: one[name] for name in wanted if name in one})

@@ -81,7 +81,7 @@ class PromptTemplate(StringPromptTemplate):
         except KeyError:
             if all(name in values for name in self.input_variables):
                 raise  # of a value that cannot show itself
-            raise self._missing(values) from None
+            raise self._missing_variables(values) from None
 
     def __add__(self, other: object) -> "PromptTemplate":
         if isinstance(other, str):

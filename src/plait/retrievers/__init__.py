@@ -56,7 +56,7 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]], init=False):
             return code(input, **_with_run(code, None, kwargs))
         from plait.callbacks import CallbackManager  # loads asyncio; only where somebody listens
 
-        manager = CallbackManager.configure(*self._listeners(config))
+        manager = CallbackManager.configure(*self.__listeners(config))
         name = config.get("run_name") or self.get_name()
         run = manager.on_retriever_start(None, input, config.get("run_id"), name=name)
         try:
@@ -74,26 +74,26 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]], init=False):
         """The async twin of `invoke`."""
         config = ensure_config(config)
         if not has_listeners(config):
-            return await self._afind(input, None, kwargs)
+            return await self.__afind(input, None, kwargs)
         from plait.callbacks import AsyncCallbackManager  # only where somebody listens
 
-        manager = AsyncCallbackManager.configure(*self._listeners(config))
+        manager = AsyncCallbackManager.configure(*self.__listeners(config))
         name = config.get("run_name") or self.get_name()
         run = await manager.on_retriever_start(None, input, config.get("run_id"), name=name)
         try:
             with inside(run):
-                found = await self._afind(input, run, kwargs)
+                found = await self.__afind(input, run, kwargs)
         except BaseException as error:
             await run.on_retriever_error(error)
             raise
         await run.on_retriever_end(found)
         return found
 
-    async def _afind(self, query: str, run: Any, kwargs: dict[str, Any]) -> list[Document]:
+    async def __afind(self, query: str, run: Any, kwargs: dict[str, Any]) -> list[Document]:
         code = self._aget_relevant_documents
         return await code(query, **_with_run(code, run, kwargs, sync=False))
 
-    def _listeners(self, config: RunnableConfig) -> tuple[Any, ...]:
+    def __listeners(self, config: RunnableConfig) -> tuple[Any, ...]:
         tags, metadata = config.get("tags"), config.get("metadata")
         own = {**self._get_ls_params(), **(self.metadata or {})}
         return config.get("callbacks"), None, False, tags, self.tags, metadata, own

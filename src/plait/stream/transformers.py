@@ -174,7 +174,9 @@ class _Nested(StreamTransformer):
         here = len(self.scope)
         if "result" in event["params"]["data"] or len(ns) <= here or ns[:here] != self.scope:
             return None
-        if NS_END not in ns[-1] or not (self.deep or len(ns) == here + 1):
+        if self.deep and NS_END not in ns[-1]:
+            return None  # with a memory: no task of that namespace ends, so it has no end to tell
+        if not (self.deep or len(ns) == here + 1):
             return None
         return None if ns in self._running else ns
 
@@ -358,7 +360,7 @@ class SubgraphTransformer(_Nested):
             self._mux.child(ns),
             path=ns,
             graph_name=_name_of(ns, event),
-            trigger_call_id=ns[-1].partition(NS_END)[2],
+            trigger_call_id=ns[-1].partition(NS_END)[2] or None,
             cause=self._cause(ns),
         )
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from plait.tools.schema import ArgsSchema
 
 _FORMATS = ("content", "content_and_artifact")
+_KEPT_PLAN = "plait plan"
+"""Where a tool keeps what was worked out of it: no name that a class of a program may have."""
 
 
 class BaseTool(AnnotatedFields, Runnable[Any, Any]):
@@ -104,7 +106,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         if type(self)._run is BaseTool._run:
             raise ToolDefinitionError(f"Tool {type(self).__name__} must define _run().")
         super().__init__(**values)
-        self.__dict__.pop("_plan", None)  # of whoever asked before there were fields
+        self.__dict__.pop(_KEPT_PLAN, None)  # of whoever asked before there were fields
         failures.check_handlers(self)
         _check_schema(self.name, vars(self).get("args_schema"))
         if self.response_format not in _FORMATS:
@@ -115,7 +117,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 
     @sets_plainly
     def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__.pop("_plan", None)  # made from the fields, so it goes with each of them
+        self.__dict__.pop(_KEPT_PLAN, None)  # made from the fields, so it goes with each of them
         object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -150,7 +152,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
     ) -> str | dict[str, Any]:
         """The arguments that a call supplies, checked. A subclass may read them otherwise."""
-        return self._plans().arguments.read(tool_input, tool_call_id)
+        return self.__plans().arguments.read(tool_input, tool_call_id)
 
     def _to_args_and_kwargs(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
@@ -169,7 +171,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     @property
     def injected_args(self) -> frozenset[str]:
         """The arguments that the program fills; what a model supplies for them must not count."""
-        return self._plans().arguments.hidden
+        return self.__plans().arguments.hidden
 
     @property
     def is_single_input(self) -> bool:
@@ -179,7 +181,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     @property
     def tool_call_schema(self) -> Any:
         """What a model is shown: the schema without the arguments that the program fills."""
-        plan = self._plans()
+        plan = self.__plans()
         if plan.shown is None:
             plan.shown = self._shown_schema()
         return plan.shown
@@ -187,9 +189,9 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     @property
     def shown_json_schema(self) -> dict[str, Any]:
         """`tool_call_schema` as a JSON schema; kept, so do not change it."""
-        plan = self._plans()
+        plan = self.__plans()
         if plan.shown_json is None:
-            plan.shown_json = self._described()
+            plan.shown_json = self._described_json()
         return plan.shown_json
 
     @property
@@ -197,7 +199,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         """Whether its arguments are its function's, and nobody holds its schema, to change it."""
         return False
 
-    def _described(self) -> dict[str, Any]:
+    def _described_json(self) -> dict[str, Any]:
         """`tool_call_schema` as a JSON schema."""
         shown = self.tool_call_schema
         if isinstance(shown, dict):
@@ -243,14 +245,14 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             ToolInputError: the input is nothing that a tool takes.
             ToolException: the tool failed, and `handle_tool_error` is False.
         """
-        given, call_id = self._plans().read_call(self.name, input)
-        return self._call(given, call_id, config, kwargs, self.verbose)
+        given, call_id = self.__plans().read_call(self.name, input)
+        return self.__call(given, call_id, config, kwargs, self.verbose)
 
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`; sync code runs on a thread."""
-        given, call_id = self._plans().read_call(self.name, input)
-        return await self._acall(given, call_id, config, kwargs, self.verbose)
+        given, call_id = self.__plans().read_call(self.name, input)
+        return await self.__acall(given, call_id, config, kwargs, self.verbose)
 
     def run(
         self,
@@ -277,7 +279,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         del start_color
         config = _with_parts(config, callbacks, tags, metadata, run_name, run_id)
         told = {"color": color, **kwargs}
-        return self._call(tool_input, tool_call_id, config, told, self.verbose or bool(verbose))
+        return self.__call(tool_input, tool_call_id, config, told, self.verbose or bool(verbose))
 
     async def arun(
         self,
@@ -300,9 +302,9 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         config = _with_parts(config, callbacks, tags, metadata, run_name, run_id)
         told = {"color": color, **kwargs}
         loud = self.verbose or bool(verbose)
-        return await self._acall(tool_input, tool_call_id, config, told, loud)
+        return await self.__acall(tool_input, tool_call_id, config, told, loud)
 
-    def _call(
+    def __call(
         self,
         given: Any,
         call_id: str | None,
@@ -310,33 +312,33 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         told: dict[str, Any],
         loud: bool,
     ) -> Any:
-        plan = self._plans()
+        plan = self.__plans()
         target = plan.sync
         if target is None:
             raise NotImplementedError(
                 f"Tool {self.name!r} has only async code, so it does not support sync invocation. "
                 "Use ainvoke."
             )
-        heard, config = self._heard(config, loud)
+        heard, config = self.__heard(config, loud)
         if not heard:
-            return self._attempt(plan, target, given, call_id, config, None)
+            return self.__attempt(plan, target, given, call_id, config, None)
         from plait.callbacks import CallbackManager  # loads asyncio; only where somebody listens
 
         config = ensure_config(config)
-        manager = CallbackManager.configure(*self._listeners(config, loud))
-        about, started = self._started(plan, given, call_id, config, told)
+        manager = CallbackManager.configure(*self.__listeners(config, loud))
+        about, started = self.__started(plan, given, call_id, config, told)
         run = manager.on_tool_start(*about, **started)
         child = patch_config(config, callbacks=run.get_child())
         try:
             with inside(run):
-                output = self._attempt(plan, target, given, call_id, child, run)
+                output = self.__attempt(plan, target, given, call_id, child, run)
         except BaseException as error:
             run.on_tool_error(error, tool_call_id=call_id)
             raise
         run.on_tool_end(output, color=started["color"], name=self.name)
         return output
 
-    async def _acall(
+    async def __acall(
         self,
         given: Any,
         call_id: str | None,
@@ -344,27 +346,27 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         told: dict[str, Any],
         loud: bool,
     ) -> Any:
-        plan = self._plans()
-        heard, config = self._heard(config, loud)
+        plan = self.__plans()
+        heard, config = self.__heard(config, loud)
         if not heard:
-            return await self._aattempt(plan, given, call_id, config, None)
+            return await self.__aattempt(plan, given, call_id, config, None)
         from plait.callbacks import AsyncCallbackManager  # only where somebody listens
 
         config = ensure_config(config)
-        manager = AsyncCallbackManager.configure(*self._listeners(config, loud))
-        about, started = self._started(plan, given, call_id, config, told)
+        manager = AsyncCallbackManager.configure(*self.__listeners(config, loud))
+        about, started = self.__started(plan, given, call_id, config, told)
         run = await manager.on_tool_start(*about, **started)
         child = patch_config(config, callbacks=run.get_child())
         try:
             with inside(run):
-                output = await self._aattempt(plan, given, call_id, child, run)
+                output = await self.__aattempt(plan, given, call_id, child, run)
         except BaseException as error:
             await run.on_tool_error(error, tool_call_id=call_id)
             raise
         await run.on_tool_end(output, color=started["color"], name=self.name)
         return output
 
-    def _heard(
+    def __heard(
         self, config: RunnableConfig | None, loud: bool
     ) -> tuple[bool, RunnableConfig | None]:
         """Whether anybody listens, and the config of children (None: the one they inherit).
@@ -384,13 +386,13 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         config.pop("run_id", None)
         return False, config
 
-    def _listeners(self, config: RunnableConfig, loud: bool) -> tuple[Any, ...]:
+    def __listeners(self, config: RunnableConfig, loud: bool) -> tuple[Any, ...]:
         """What a callback manager is configured with for a run of this tool."""
         inherited, local = config.get("callbacks"), self.callbacks
         tags, metadata = config.get("tags"), config.get("metadata")
         return inherited, local, loud, tags, self.tags, metadata, self.metadata
 
-    def _started(
+    def __started(
         self,
         plan: "_Plan",
         given: Any,
@@ -410,7 +412,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             **told,
         }
 
-    def _attempt(
+    def __attempt(
         self,
         plan: "_Plan",
         target: "Target",
@@ -433,7 +435,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             content, status = failures.handled(self, error), "error"
         return as_output(content, artifact, call_id, self.name, status)
 
-    async def _aattempt(
+    async def __aattempt(
         self,
         plan: "_Plan",
         given: Any,
@@ -446,7 +448,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             sync_run = None if run is None else run.get_sync()
             code = cast("Target", plan.sync)
             return await run_in_executor(
-                None, self._attempt, plan, code, given, call_id, config, sync_run
+                None, self.__attempt, plan, code, given, call_id, config, sync_run
             )
         artifact, status = None, "success"
         outer_call = current_tool_call.set(call_id or current_tool_call.get())
@@ -463,11 +465,11 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             current_tool_call.reset(outer_call)
         return as_output(content, artifact, call_id, self.name, status)
 
-    def _plans(self) -> "_Plan":
+    def __plans(self) -> "_Plan":
         """What is worked out once, until a field is set."""
-        plan = self.__dict__.get("_plan")
+        plan = self.__dict__.get(_KEPT_PLAN)
         if plan is None:
-            plan = self.__dict__["_plan"] = _Plan(self)
+            plan = self.__dict__[_KEPT_PLAN] = _Plan(self)
         return plan
 
 
@@ -582,7 +584,7 @@ def _check_schema(name: str, schema: Any) -> None:
 
 
 def _fields(tool: BaseTool) -> dict[str, Any]:
-    return {name: value for name, value in vars(tool).items() if name != "_plan"}
+    return {name: value for name, value in vars(tool).items() if name != _KEPT_PLAN}
 
 
 def _with_parts(

@@ -85,13 +85,13 @@ class StructuredTool(BaseTool):
         kind = type(self)
         return kind._run is StructuredTool._run and kind._arun is StructuredTool._arun
 
-    def _described(self) -> dict[str, Any]:
+    def _described_json(self) -> dict[str, Any]:
         """`tool_call_schema` as a JSON schema, from the schema of the arguments where it can be."""
         if not self.is_inferred or type(self).tool_call_schema is not BaseTool.tool_call_schema:
-            return super()._described()
+            return super()._described_json()
         _, its, _, docs = vars(self)["_inferred"]
         if any(one.is_injected for one in its):
-            return super()._described()
+            return super()._described_json()
         fields = {
             one.name: (one.annotation, one.default, one.spread, docs.get(one.name)) for one in its
         }

@@ -58,7 +58,7 @@ class Tracer(BaseCallbackHandler):
 
     # --- from events to runs ---------------------------------------------------------------------
 
-    def _start(self, kind: str, serialized: Any, inputs: Any, told: dict[str, Any]) -> None:
+    def __start(self, kind: str, serialized: Any, inputs: Any, told: dict[str, Any]) -> None:
         known: dict[str, Any] = serialized or {}
         name = told.pop("name", None) or known.get("name") or (known.get("id") or [kind])[-1]
         run = TracedRun(
@@ -76,7 +76,7 @@ class Tracer(BaseCallbackHandler):
             self._runs[run.id] = run
         self.started(run, parent)
 
-    def _end(self, run_id: UUID, outputs: Any = None, error: BaseException | None = None) -> None:
+    def __end(self, run_id: UUID, outputs: Any = None, error: BaseException | None = None) -> None:
         with self._lock:
             run = self._runs.pop(run_id, None)
         if run is None:
@@ -88,26 +88,26 @@ class Tracer(BaseCallbackHandler):
 
     def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
         """A chain starts."""
-        self._start("chain", serialized, inputs, kwargs)
+        self.__start("chain", serialized, inputs, kwargs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A chain ended."""
         run = self._runs.get(run_id)
         if run is not None and "inputs" in kwargs:
             run.inputs = kwargs["inputs"]  # of a stream: all of it has come by now
-        self._end(run_id, outputs)
+        self.__end(run_id, outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A chain failed."""
-        self._end(run_id, error=error)
+        self.__end(run_id, error=error)
 
     def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
         """A chat model is asked."""
-        self._start("chat_model", serialized, messages, kwargs)
+        self.__start("chat_model", serialized, messages, kwargs)
 
     def on_llm_start(self, serialized: Any, prompts: Any, **kwargs: Any) -> None:
         """A text model is asked."""
-        self._start("llm", serialized, prompts, kwargs)
+        self.__start("llm", serialized, prompts, kwargs)
 
     def on_llm_new_token(self, token: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A model streamed a token; the first one's time is noted by `first_token`."""
@@ -127,36 +127,36 @@ class Tracer(BaseCallbackHandler):
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A model answered."""
-        self._end(run_id, response)
+        self.__end(run_id, response)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A model failed."""
-        self._end(run_id, error=error)
+        self.__end(run_id, error=error)
 
     def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
         """A tool is called."""
         inputs = kwargs.pop("inputs", None)
-        self._start("tool", serialized, input_str if inputs is None else inputs, kwargs)
+        self.__start("tool", serialized, input_str if inputs is None else inputs, kwargs)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A tool returned."""
-        self._end(run_id, output)
+        self.__end(run_id, output)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A tool failed."""
-        self._end(run_id, error=error)
+        self.__end(run_id, error=error)
 
     def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
         """A retriever is asked."""
-        self._start("retriever", serialized, query, kwargs)
+        self.__start("retriever", serialized, query, kwargs)
 
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A retriever answered."""
-        self._end(run_id, documents)
+        self.__end(run_id, documents)
 
     def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A retriever failed."""
-        self._end(run_id, error=error)
+        self.__end(run_id, error=error)
 
     def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """User code dispatched an event."""

@@ -73,7 +73,7 @@ class BaseTracer(Abstract, Tracer):
         if parent is not None:
             parent.notes["run"].adopt(noted)
         self._on_run_create(noted)
-        self._hook(run, "start")
+        self.__hook(run, "start")
 
     def token(self, run: TracedRun, token: Any, chunk: Any) -> None:
         """Tell of a token."""
@@ -94,9 +94,9 @@ class BaseTracer(Abstract, Tracer):
         if run.notes["is_outermost"]:
             self._persist_run(noted)
         self._on_run_update(noted)
-        self._hook(run, "end" if run.error is None else "error")
+        self.__hook(run, "end" if run.error is None else "error")
 
-    def _hook(self, run: TracedRun, event: str) -> None:
+    def __hook(self, run: TracedRun, event: str) -> None:
         """Call what the subclass defines for an event of this kind of run."""
         kind = run.kind if run.kind in _KINDS else "chain"
         hook = getattr(self, f"_on_{_KINDS.get(kind, kind)}_{event}", None)

@@ -55,7 +55,7 @@ class VectorStore(ABC):
             InvalidStoreOpError: There are not as many metadatas or ids as texts.
         """
         if type(self).add_documents is VectorStore.add_documents:
-            raise self._lacks("add_texts")
+            raise self.__lacks("add_texts")
         documents = documents_of(texts, metadatas, ids)
         return self.add_documents(documents, **_with_ids(ids, kwargs))
 
@@ -76,7 +76,7 @@ class VectorStore(ABC):
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
         """Add documents, under their own ids if they have some; returns the ids."""
         if type(self).add_texts is VectorStore.add_texts:
-            raise self._lacks("add_documents")
+            raise self.__lacks("add_documents")
         texts, metadatas = _texts_of(documents)
         return self.add_texts(texts, metadatas, **_with_own_ids(documents, kwargs))
 
@@ -89,7 +89,7 @@ class VectorStore(ABC):
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
         """Delete documents by their ids; unknown ids are no error."""
-        raise self._lacks("delete")
+        raise self.__lacks("delete")
 
     async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
         """The async twin of `delete`."""
@@ -97,7 +97,7 @@ class VectorStore(ABC):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents under these ids; those that are not there are left out."""
-        raise self._lacks("get_by_ids")
+        raise self.__lacks("get_by_ids")
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The async twin of `get_by_ids`."""
@@ -117,7 +117,7 @@ class VectorStore(ABC):
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """`similarity_search`, with what the store calls a score: a similarity or a distance."""
-        raise self._lacks("similarity_search_with_score")
+        raise self.__lacks("similarity_search_with_score")
 
     async def asimilarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
@@ -129,7 +129,7 @@ class VectorStore(ABC):
         self, embedding: list[float], k: int = 4, **kwargs: Any
     ) -> list[Document]:
         """`similarity_search` with a vector instead of a text."""
-        raise self._lacks("similarity_search_by_vector")
+        raise self.__lacks("similarity_search_by_vector")
 
     async def asimilarity_search_by_vector(
         self, embedding: list[float], k: int = 4, **kwargs: Any
@@ -177,7 +177,7 @@ class VectorStore(ABC):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         """What makes a relevance of a score; a subclass knows what its scores mean."""
-        raise self._lacks("_select_relevance_score_fn")
+        raise self.__lacks("_select_relevance_score_fn")
 
     @staticmethod
     def _euclidean_relevance_score_fn(distance: float) -> float:
@@ -206,7 +206,7 @@ class VectorStore(ABC):
             lambda_mult: From 1 (only similarity counts) to 0 (only variety does).
             kwargs: For the search.
         """
-        raise self._lacks("max_marginal_relevance_search")
+        raise self.__lacks("max_marginal_relevance_search")
 
     async def amax_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
@@ -224,7 +224,7 @@ class VectorStore(ABC):
         **kwargs: Any,
     ) -> list[Document]:
         """`max_marginal_relevance_search` with a vector instead of a text."""
-        raise self._lacks("max_marginal_relevance_search_by_vector")
+        raise self.__lacks("max_marginal_relevance_search_by_vector")
 
     async def amax_marginal_relevance_search_by_vector(
         self,
@@ -326,7 +326,7 @@ class VectorStore(ABC):
         names = [type(self).__name__]
         return names if self.embeddings is None else [*names, type(self.embeddings).__name__]
 
-    def _lacks(self, method: str) -> NotSupportedError:
+    def __lacks(self, method: str) -> NotSupportedError:
         return NotSupportedError(f"{type(self).__name__} does not define {method}().")
 
 

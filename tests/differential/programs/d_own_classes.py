@@ -12,12 +12,14 @@ from langchain_core.documents.compressor import BaseDocumentCompressor
 from langchain_core.example_selectors import BaseExampleSelector
 from langchain_core.language_models import LLM, BaseChatModel, BaseLLM, SimpleChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.output_parsers import (
     BaseGenerationOutputParser,
     BaseLLMOutputParser,
     BaseOutputParser,
     BaseTransformOutputParser,
 )
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import (
     BaseChatPromptTemplate,
@@ -30,6 +32,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, Runnable, RunnableSerializable
 from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException
 from langchain_core.tracers import BaseTracer
+from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.memory import InMemoryStore
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -438,3 +442,141 @@ def case_methods_that_come_from_elsewhere(env):
 
     kinds = (Half, Whole, Before, Behind, Again, Kept)
     return [env.error(lambda kind=kind: kind().invoke(1)) for kind in kinds]
+
+
+class Helped(BaseChatModel):
+    """A model whose helpers have names that come to mind."""
+
+    @property
+    def _llm_type(self):
+        return "helped"
+
+    def _answer(self, text):
+        return AIMessage(f"answer to {text}", id="a")
+
+    def _chunks(self, text):
+        return [ChatGenerationChunk(message=AIMessageChunk(word, id="c")) for word in text.split()]
+
+    def _start(self):
+        raise AssertionError("nobody starts this")
+
+    _aanswer = _achunks = _astart = _made = _amade = _details = _manager = _streams = _start
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        message = self._answer(messages[-1].content)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        yield from self._chunks(messages[-1].content)
+
+
+class HelpedTool(BaseTool):
+    name: str = "helped"
+    description: str = "Helped."
+    _plan: dict = PrivateAttr(default_factory=dict)
+
+    def _call(self, text):
+        self._plan[text] = len(self._plan)
+        return f"{text} {self._plan[text]}"
+
+    def _attempt(self):
+        raise AssertionError("nobody tries this")
+
+    _acall = _aattempt = _started = _listeners = _heard = _plans = _described = _attempt
+
+    def _run(self, text: str) -> str:
+        return self._call(text)
+
+
+class HelpedSearch(BaseRetriever):
+    def _listeners(self):
+        return [Document("heard")]
+
+    _afind = _listeners
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return self._listeners()
+
+
+class HelpedText(LLM):
+    @property
+    def _llm_type(self):
+        return "helped text"
+
+    def _ask(self, prompt):
+        return f"asked {prompt}"
+
+    _aask = _started = _astarted = _ask
+
+    def _call(self, prompt, stop=None, run_manager=None, **kwargs):
+        return self._ask(prompt)
+
+
+class HelpedTracer(BaseTracer):
+    def __init__(self):
+        super().__init__()
+        self.persisted = []
+
+    def _start(self):
+        raise AssertionError("nobody starts this")
+
+    _end = _hook = _start
+
+    def _persist_run(self, run):
+        self.persisted.append(run.name)
+
+
+class HelpedStore(BaseStore):
+    supports_ttl = True
+
+    def __init__(self):
+        self._ttl = self._refreshes = 5
+        self._inner = InMemoryStore()
+
+    def _do(self, ops):
+        return self._inner.batch(ops)
+
+    _ado = _do
+
+    def batch(self, ops):
+        return self._do([op._replace(ttl=None) if isinstance(op, PutOp) else op for op in ops])
+
+    async def abatch(self, ops):
+        return self.batch(ops)
+
+
+async def case_a_store_with_such_helpers(env):
+    store = HelpedStore()
+    store.put(("a",), "1", {"n": 1}, ttl=3)
+    await store.aput(("a",), "2", {"n": 2})
+    found = store.get(("a",), "1"), *await store.asearch(("a",))
+    return [item.value for item in found]
+
+
+async def case_helpers_with_names_that_come_to_mind(env):
+    model, tool, search, text, tracer = (
+        Helped(),
+        HelpedTool(),
+        HelpedSearch(),
+        HelpedText(),
+        HelpedTracer(),
+    )
+    heard = {"callbacks": [tracer]}
+    call = {"type": "tool_call", "name": "helped", "id": "1", "args": {"text": "tea"}}
+    return [
+        model.invoke("tea").content,
+        (await model.ainvoke("tea", heard)).content,
+        model.generate([[HumanMessage("milk")]]).generations[0][0].text,
+        [chunk.content for chunk in model.stream("a b", heard)],
+        [chunk.content async for chunk in model.astream("a b")],
+        tool.invoke({"text": "tea"}),
+        (await tool.ainvoke(call, heard)).content,
+        tool.args,
+        sorted(tool.tool_call_schema.model_json_schema()["properties"]),
+        search.invoke("q"),
+        await search.ainvoke("q", heard),
+        text.invoke("who?"),
+        await text.ainvoke("who?", heard),
+        text.generate(["why?"]).generations[0][0].text,
+        [name for name in tracer.persisted if name],
+    ]

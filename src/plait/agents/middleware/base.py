@@ -127,7 +127,7 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
         Raises:
             NotSupportedError: Only `awrap_model_call` is defined.
         """
-        self._refuse("wrap_model_call", "awrap_model_call", "invoke and stream")
+        self.__refuse("wrap_model_call", "awrap_model_call", "invoke and stream")
 
     async def awrap_model_call(
         self,
@@ -135,7 +135,7 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | AIMessage | ExtendedModelResponse[ResponseT]:
         """The async twin of `wrap_model_call`."""
-        self._refuse("awrap_model_call", "wrap_model_call", "ainvoke and astream")
+        self.__refuse("awrap_model_call", "wrap_model_call", "ainvoke and astream")
 
     def wrap_tool_call(
         self,
@@ -154,7 +154,7 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
         Raises:
             NotSupportedError: Only `awrap_tool_call` is defined.
         """
-        self._refuse("wrap_tool_call", "awrap_tool_call", "invoke and stream")
+        self.__refuse("wrap_tool_call", "awrap_tool_call", "invoke and stream")
 
     async def awrap_tool_call(
         self,
@@ -162,9 +162,9 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
         """The async twin of `wrap_tool_call`."""
-        self._refuse("awrap_tool_call", "wrap_tool_call", "ainvoke and astream")
+        self.__refuse("awrap_tool_call", "wrap_tool_call", "ainvoke and astream")
 
-    def _refuse(self, missing: str, defined: str, calls: str) -> NoReturn:
+    def __refuse(self, missing: str, defined: str, calls: str) -> NoReturn:
         raise NotSupportedError(
             f"Middleware {self.name!r} defines {defined} but not {missing}, which {calls} of an "
             f"agent need. Define {missing} too, or call the agent the other way."

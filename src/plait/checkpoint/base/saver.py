@@ -59,7 +59,7 @@ class BaseCheckpointSaver(Generic[V]):
         Returns:
             The tuple; None where nothing is stored.
         """
-        self._lacks("get_tuple")
+        self.__lacks("get_tuple")
 
     def list(
         self,
@@ -77,7 +77,7 @@ class BaseCheckpointSaver(Generic[V]):
             before: Only checkpoints older than the one this config names.
             limit: At most so many.
         """
-        self._lacks("list")
+        self.__lacks("list")
 
     def put(
         self,
@@ -97,7 +97,7 @@ class BaseCheckpointSaver(Generic[V]):
         Returns:
             The config that names the stored checkpoint.
         """
-        self._lacks("put")
+        self.__lacks("put")
 
     def put_writes(
         self,
@@ -117,19 +117,19 @@ class BaseCheckpointSaver(Generic[V]):
             task_id: The task's id.
             task_path: Its place in the super-step.
         """
-        self._lacks("put_writes")
+        self.__lacks("put_writes")
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete all that is kept of a thread."""
-        self._lacks("delete_thread")
+        self.__lacks("delete_thread")
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints and writes of these runs."""
-        self._lacks("delete_for_runs")
+        self.__lacks("delete_for_runs")
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all that is kept of a thread to another."""
-        self._lacks("copy_thread")
+        self.__lacks("copy_thread")
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete old checkpoints of threads.
@@ -138,7 +138,7 @@ class BaseCheckpointSaver(Generic[V]):
             thread_ids: Which threads.
             strategy: "keep_latest" keeps the newest of each namespace, "delete" keeps none.
         """
-        self._lacks("prune")
+        self.__lacks("prune")
 
     async def aget(self, config: RunnableConfig) -> Checkpoint | None:
         """Async twin of `get`."""
@@ -147,7 +147,7 @@ class BaseCheckpointSaver(Generic[V]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async twin of `get_tuple`."""
-        self._lacks("aget_tuple")
+        self.__lacks("aget_tuple")
 
     async def alist(
         self,
@@ -158,7 +158,7 @@ class BaseCheckpointSaver(Generic[V]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async twin of `list`."""
-        self._lacks("alist")
+        self.__lacks("alist")
         yield  # pyright: ignore[reportUnreachable]  # makes this an async generator
 
     async def aput(
@@ -169,7 +169,7 @@ class BaseCheckpointSaver(Generic[V]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Async twin of `put`."""
-        self._lacks("aput")
+        self.__lacks("aput")
 
     async def aput_writes(
         self,
@@ -179,23 +179,23 @@ class BaseCheckpointSaver(Generic[V]):
         task_path: str = "",
     ) -> None:
         """Async twin of `put_writes`."""
-        self._lacks("aput_writes")
+        self.__lacks("aput_writes")
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async twin of `delete_thread`."""
-        self._lacks("adelete_thread")
+        self.__lacks("adelete_thread")
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Async twin of `delete_for_runs`."""
-        self._lacks("adelete_for_runs")
+        self.__lacks("adelete_for_runs")
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Async twin of `copy_thread`."""
-        self._lacks("acopy_thread")
+        self.__lacks("acopy_thread")
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Async twin of `prune`."""
-        self._lacks("aprune")
+        self.__lacks("aprune")
 
     def get_next_version(self, current: V | None, channel: None) -> V:
         """The version that follows another. Override it for versions that are text.
@@ -218,5 +218,5 @@ class BaseCheckpointSaver(Generic[V]):
         there are none, or its serializer knows types by itself."""
         return allowing(self, extra_allowlist)
 
-    def _lacks(self, method: str) -> NoReturn:
+    def __lacks(self, method: str) -> NoReturn:
         raise NotImplementedError(f"{type(self).__name__} does not implement {method}().")

@@ -44,7 +44,7 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.serde import Codec, held_in, pack_plain, proof
-from plait.engine.records import NewCheckpoint, Unmade, metadata_of, values_of
+from plait.engine.records import NewCheckpoint, Unmade, metadata_of, unread, values_of
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 _Version = tuple[str, bytes]
@@ -286,16 +286,21 @@ class PageReader:
         for (version, payload), value in zip(whole.items(), values, strict=True):
             if type(value) in FIXED:
                 self._fixed[version] = value
+            elif type(value) is Unmade:
+                self._unmade[version] = value
             else:
                 self._packed[version] = payload
                 self._made[version] = value
 
     def _blamed(self, version: _Version, payload: bytes) -> Any:
-        """One value; an error says whose it is."""
+        """One value; an error says whose it is. Of a type that is not known here, it waits for
+        whoever looks at the value."""
         try:
             return self._reader.codec.loads(payload)
-        except (CorruptCheckpointError, UnregisteredTypeError) as error:
+        except CorruptCheckpointError as error:
             raise held_in(error, f"Key {version[0]!r}", self._reader.thread_id) from error
+        except UnregisteredTypeError as error:
+            return unread(held_in(error, f"Key {version[0]!r}", self._reader.thread_id))
 
     def _open_values(self, channel: str, rows: Sequence[ValueRow]) -> dict[_Version, bytes]:
         """The whole values among the versions of a channel, packed. What else there is waits until

@@ -97,11 +97,15 @@ def _tuple(
         snapshot.id,
         snapshot.parent_id,
         (snapshot.ts, snapshot.metadata, snapshot.frontier),
-        snapshot.values,
+        {name: _made(value) for name, value in snapshot.values.items()},
         dict(zip(channels, map(unpack, channels.values()), strict=True)),
         frame.changed,
-        snapshot.writes,
+        [(task, channel, _made(value)) for task, channel, value in snapshot.writes],
     )
+
+
+def _made(value: Any) -> Any:
+    return value.made() if type(value) is Unmade else value
 
 
 def _decoded(found: Stored) -> Snapshot:
@@ -110,7 +114,7 @@ def _decoded(found: Stored) -> Snapshot:
     writes = [
         (task.task_id, channel, given(value)) for task in tasks for channel, value in task.writes
     ]
-    values = {name: v.made() if type(v) is Unmade else v for name, v in values.items()}
+    values = {name: _made(value) for name, value in values.items()}
     return Snapshot(
         made.id, made.parent_id, made.made_at, cast("Any", made.metadata),
         cast("Any", made.frontier), values, writes, None, {},

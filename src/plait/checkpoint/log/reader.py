@@ -42,9 +42,11 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.log.versions import Point
-from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
-from plait.engine.records import given, id_of, snapshot_of
-from plait.errors import CorruptCheckpointError
+from plait.checkpoint.serde import Codec, guarded, held_in, place, unseal, unseal_all
+from plait.constants import JOIN, ROUTE
+from plait.engine.migration import OWN
+from plait.engine.records import Unmade, given, id_of, snapshot_of, unread
+from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 from plait.typing import MISSING
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -122,8 +124,9 @@ class LaneReader:
         values = own_values(row)
         if values is None:
             values, _ = yield from read_values(
-                self, point.map, track=False, live=self.live, small=small_of(head)
-            )
+                self, point.map, track=False, live=self.live, small=small_of(head),
+                known_only=False,
+            )  # fmt: skip
         return (yield from self.snapshot(row, frame, values, writes)), point, frame
 
     def body(self, frame: CheckpointFrame) -> Facts:
@@ -181,8 +184,9 @@ class LaneReader:
         if values is None:
             frame, point, head = yield from self.stand(row)
             values, _ = yield from read_values(
-                self, point.map, track=False, live=self.live, small=small_of(head)
-            )
+                self, point.map, track=False, live=self.live, small=small_of(head),
+                known_only=False,
+            )  # fmt: skip
         else:
             frame = self.open_checkpoint(row)
         made = record.holds[0] if type(record) is Deferred else self._facts(row, frame, head)
@@ -224,12 +228,15 @@ class LaneReader:
     ) -> Plan[None]:
         """Add what tasks wrote to the checkpoints that it belongs to."""
         inline = [
-            data.more if isinstance(data, Longer) else data
+            (channel, data.more if isinstance(data, Longer) else data)
             for _, frame in opened
-            for _, data in frame or ()
+            for channel, data in frame or ()
             if not isinstance(data, Ref)
         ]
-        values = iter(self.loads_each(inline))
+        try:
+            values = iter(self.loads_each([data for _, data in inline]))
+        except UnregisteredTypeError:
+            values = iter([self._written(channel, data) for channel, data in inline])
         tasks = texts_of([row[1] for row, _ in opened])
         for (row, frame), task in zip(opened, tasks, strict=True):
             stored = to[row[0]]
@@ -243,9 +250,13 @@ class LaneReader:
                         wrote.append((channel, next(values)))
                         continue
                     found = None if pieces is None else pieces(ref)
-                    value = found[0] if found else (yield from read_items(self, ref))
-                    if isinstance(data, Longer):
-                        value = longer(given(value), data.length, next(values))
+                    more = next(values) if isinstance(data, Longer) else None
+                    try:
+                        value = found[0] if found else (yield from read_items(self, ref))
+                        if isinstance(data, Longer):
+                            value = longer(given(value), data.length, given(more))
+                    except UnregisteredTypeError as error:
+                        value = self._unread(channel, error)
                     wrote.append((channel, value))
                 written = TaskWrites(id_of(stored), task, row.path, wrote)
             if not isinstance(stored, Snapshot):
@@ -255,6 +266,23 @@ class LaneReader:
             else:
                 id = written.task_id
                 stored.writes += [(id, channel, value) for channel, value in written.writes]
+
+    def _written(self, channel: str, data: bytes) -> Any:
+        """What a task wrote to a channel."""
+        try:
+            return self.codec.loads(data)
+        except UnregisteredTypeError as error:
+            return self._unread(channel, error)
+
+    def _unread(self, channel: str, error: UnregisteredTypeError) -> Unmade:
+        """What stands for a write to a key, of a type that is not known here.
+
+        Raises:
+            UnregisteredTypeError: It is the engine's own, which needs it.
+        """
+        if channel.startswith((OWN, ROUTE, JOIN)):
+            raise error
+        return unread(held_in(error, f"Key {channel!r}", self.thread_id))
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
         """Unseal a record. `where` says of its parts what they are, for the error."""

@@ -49,7 +49,7 @@ from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Version
 from plait.checkpoint.log.writing import value_version
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, held_in, proof
-from plait.engine.records import given
+from plait.engine.records import given, unread
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 _LIST = 0x90
@@ -99,6 +99,7 @@ def read_values(
     track: bool,
     live: bool = False,
     small: dict[str, Any] | None = None,
+    known_only: bool = True,
 ) -> Plan[tuple[dict[str, Any], dict[str, Version]]]:
     """Read versions of channels.
 
@@ -109,12 +110,15 @@ def read_values(
         live: Whether values that were never made bytes may be taken as they are.
         small: Of the checkpoint that has these versions, if its record is proved, the values that
             were read before, are small and cannot change. Others that are found are added.
+        known_only: Whether a value of a type that is not known here is an error; else it is
+            `Unmade`, and an error for whoever looks at it.
 
     Returns:
         The values, and (if tracked) what a session remembers of them.
 
     Raises:
         CorruptCheckpointError: A record is missing, damaged, or not what it should be.
+        UnregisteredTypeError: The type of a value is not known here.
     """
     known = small.copy() if small else {}  # another thread may be adding to it
     versions: dict[str, Version] = {}
@@ -150,8 +154,13 @@ def read_values(
                     else:
                         chains = ChainReader(source, channel, remembers=recent is not None)
                         value, version = yield from chains.read(key, kind, payload, record, track)
-            except (CorruptCheckpointError, UnregisteredTypeError) as error:
+            except CorruptCheckpointError as error:
                 raise held_in(error, f"Key {channel!r}", source.thread_id) from error
+            except UnregisteredTypeError as error:
+                told = held_in(error, f"Key {channel!r}", source.thread_id)
+                if known_only:
+                    raise told from error
+                value, fixed = unread(told), False
         if fixed and recent is not None and is_small(value) and len(constants) < CHANNELS:
             proved = proof(record) if type(record) is bytes else None
             constants[channel] = Constant(key, proved, value)

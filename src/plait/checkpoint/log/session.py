@@ -204,8 +204,9 @@ class LogSession(LogEncoding):
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
         else:
             values, versions = yield from read_values(
-                reader, point.map, track=True, live=reader.live, small=small_of(head)
-            )
+                reader, point.map, track=True, live=reader.live, small=small_of(head),
+                known_only=False,
+            )  # fmt: skip
         self._recorder.at, self._versions, self._tip = point.copy(), versions, unpack(found.id)
         self._stored = found.id
         snapshot = yield from reader.snapshot(found, frame, values)

@@ -16,7 +16,7 @@ from plait.checkpoint.log.retention import moment
 from plait.checkpoint.log.session import LogSession
 from plait.cli.database import database_options, open_to_read, open_to_write
 from plait.cli.telling import in_one_line, line, progress, size_of, table, tell_json, time_of
-from plait.engine.records import snapshot_of
+from plait.engine.records import given, snapshot_of
 from plait.errors import ConfigError
 from plait.stored import StoredThread, find_thread, list_thread_ids, list_threads
 
@@ -76,6 +76,7 @@ def as_data(thread: StoredThread) -> dict[str, Any]:
         "updated": thread.updated,
         "step": thread.step,
         "source": thread.source,
+        "metadata": thread.metadata,
         "next": list(thread.next),
         "questions": [{"id": each.id, "value": each.value} for each in thread.questions],
         "due": None if thread.due is None else time_of(thread.due),
@@ -136,7 +137,7 @@ def _session(saver: Any, thread_id: str, graph: Pregel | None) -> LogSession:
 
 
 def _state(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if not key.startswith(_INNER)}
+    return {key: given(value) for key, value in values.items() if not key.startswith(_INNER)}
 
 
 @command.command("history")

@@ -12,11 +12,11 @@ import click
 
 from plait.cli.database import database_options, open_to_read, open_to_write
 from plait.cli.group import FAILED
-from plait.cli.target import load_graph
+from plait.cli.target import load_function, load_graph
 from plait.cli.telling import in_one_line, table, tell_json, time_of
 from plait.errors import StorageError, ThreadBusyError
 from plait.pregel.main import Pregel
-from plait.stored import alist_threads, awake, list_threads
+from plait.stored import OptionsOf, alist_threads, awake, list_threads
 
 
 @click.group("timers", short_help="List threads that wait for a time, wake them.")
@@ -54,8 +54,12 @@ def list_command(database: str, graph: Pregel | None, as_json: bool) -> None:
 @click.option("--watch", is_flag=True, help="Go on until stopped, instead of once.")
 @click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True,
               metavar="SECONDS", help="With --watch: how often to look at the latest.")  # fmt: skip
+@click.option("--options-of", metavar="MODULE:FUNCTION",
+              help="A function from a thread to options of its call, such as context.")  # fmt: skip
 @click.option("--app-dir", default=".", show_default=True, help="Where MODULE is looked for first.")
-def run_command(target: str, database: str, watch: bool, every: float, app_dir: str) -> None:
+def run_command(
+    target: str, database: str, watch: bool, every: float, options_of: str | None, app_dir: str
+) -> None:
     """Go on with the threads of MODULE:GRAPH whose time has come.
 
     Several of these may run beside each other and beside your program: a thread that another run
@@ -63,15 +67,16 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
     is how --watch ends, with 0; without it, what is due was not done, and the exit code is 1.
     """
     graph = load_graph(target, app_dir)
+    options = None if options_of is None else load_function(options_of, app_dir)
     stopped = suppress(KeyboardInterrupt) if watch else nullcontext()
     with open_to_write(database, graph, new=True) as saver, stopped:
         graph.checkpointer = saver
-        failed = asyncio.run(_run(graph, every if watch else None))
+        failed = asyncio.run(_run(graph, every if watch else None, options))
         if failed:
             sys.exit(1)
 
 
-async def _run(graph: Any, every: float | None) -> int:
+async def _run(graph: Any, every: float | None, options_of: OptionsOf | None = None) -> int:
     """Wake what is due, once or again and again; returns how many could not go on.
 
     A thread that cannot go on may be met each time: it is told once, and not hurried for.
@@ -80,7 +85,7 @@ async def _run(graph: Any, every: float | None) -> int:
     while True:
         failed, found = 0, False
         told, before = {}, told
-        async for woken in awake(graph):
+        async for woken in awake(graph, options_of=options_of):
             found, name = True, in_one_line(woken.thread_id)
             if woken.error is None:
                 click.echo(f"{name}: {'waits again' if woken.waits else 'done'}")
@@ -109,4 +114,5 @@ def _told(error: BaseException) -> str:
         return "in use, left to its run"
     if isinstance(error, StorageError):
         return f"cannot go on: {error}"
-    return f"failed: {error!r}"
+    notes = getattr(error, "__notes__", ())  # such as: the run has no context
+    return " ".join((f"failed: {error!r}", *notes))

@@ -46,9 +46,9 @@ class AsyncBatchedBaseStore(BaseStore):
             return asyncio.run(self._once(ops))
         return asyncio.run_coroutine_threadsafe(self._once(ops), loop).result()
 
-    def _do(self, op: Op) -> Result:
+    def _do_one(self, op: Op) -> Result:
         self._refuse_on_own_loop()
-        return super()._do(op)
+        return super()._do_one(op)
 
     def _refuse_on_own_loop(self) -> None:
         try:
@@ -64,13 +64,13 @@ class AsyncBatchedBaseStore(BaseStore):
     async def _once(self, ops: Iterable[Op]) -> list[Result]:
         return await self.abatch(ops)
 
-    async def _ado(self, op: Op) -> Result:
+    async def _ado_one(self, op: Op) -> Result:
         loop = asyncio.get_running_loop()
         home = self._loop
         if home is not loop:
             if home is not None and home.is_running():  # on another thread
                 return await asyncio.wrap_future(
-                    asyncio.run_coroutine_threadsafe(self._ado(op), home)
+                    asyncio.run_coroutine_threadsafe(self._ado_one(op), home)
                 )
             self._loop, self._asked, self._draining = loop, [], None
         done: asyncio.Future[Any] = loop.create_future()

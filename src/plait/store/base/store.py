@@ -63,8 +63,8 @@ class BaseStore(ABC):
         Raises:
             InvalidNamespaceError: A label may not be used.
         """
-        op = GetOp(checked(namespace), checked_key(key), self._refreshes(refresh_ttl))
-        return self._do(op)
+        op = GetOp(checked(namespace), checked_key(key), self.__refreshes(refresh_ttl))
+        return self._do_one(op)
 
     def search(
         self,
@@ -92,9 +92,9 @@ class BaseStore(ABC):
             InvalidStoreOpError: An unknown operator, a negative offset.
         """
         op = SearchOp(
-            checked(namespace_prefix), filter, limit, offset, query, self._refreshes(refresh_ttl)
+            checked(namespace_prefix), filter, limit, offset, query, self.__refreshes(refresh_ttl)
         )
-        return self._do(op)
+        return self._do_one(op)
 
     def put(
         self,
@@ -119,8 +119,10 @@ class BaseStore(ABC):
             InvalidStoreOpError: The value is no dict, or a path no path.
             NotSupportedError: A ttl, and items of this store cannot expire.
         """
-        op = PutOp(checked_for_put(namespace), checked_key(key), value, index, self._ttl(ttl))
-        self._do(op)
+        op = PutOp(
+            checked_for_put(namespace), checked_key(key), value, index, self._checked_ttl(ttl)
+        )
+        self._do_one(op)
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Delete an item, if it is there.
@@ -132,7 +134,7 @@ class BaseStore(ABC):
         Raises:
             InvalidNamespaceError: A label may not be used.
         """
-        self._do(PutOp(checked(namespace), checked_key(key), None))
+        self._do_one(PutOp(checked(namespace), checked_key(key), None))
 
     def list_namespaces(
         self,
@@ -153,14 +155,14 @@ class BaseStore(ABC):
             offset: Pass over so many first.
         """
         op = _listing(prefix, suffix, max_depth, limit, offset)
-        return self._do(op)
+        return self._do_one(op)
 
     async def aget(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
         """The async twin of `get`."""
-        op = GetOp(checked(namespace), checked_key(key), self._refreshes(refresh_ttl))
-        return await self._ado(op)
+        op = GetOp(checked(namespace), checked_key(key), self.__refreshes(refresh_ttl))
+        return await self._ado_one(op)
 
     async def asearch(
         self,
@@ -175,9 +177,9 @@ class BaseStore(ABC):
     ) -> list[SearchItem]:
         """The async twin of `search`."""
         op = SearchOp(
-            checked(namespace_prefix), filter, limit, offset, query, self._refreshes(refresh_ttl)
+            checked(namespace_prefix), filter, limit, offset, query, self.__refreshes(refresh_ttl)
         )
-        return await self._ado(op)
+        return await self._ado_one(op)
 
     async def aput(
         self,
@@ -189,12 +191,14 @@ class BaseStore(ABC):
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
         """The async twin of `put`."""
-        op = PutOp(checked_for_put(namespace), checked_key(key), value, index, self._ttl(ttl))
-        await self._ado(op)
+        op = PutOp(
+            checked_for_put(namespace), checked_key(key), value, index, self._checked_ttl(ttl)
+        )
+        await self._ado_one(op)
 
     async def adelete(self, namespace: Namespace, key: str) -> None:
         """The async twin of `delete`."""
-        await self._ado(PutOp(checked(namespace), checked_key(key), None))
+        await self._ado_one(PutOp(checked(namespace), checked_key(key), None))
 
     async def alist_namespaces(
         self,
@@ -207,21 +211,21 @@ class BaseStore(ABC):
     ) -> list[Namespace]:
         """The async twin of `list_namespaces`."""
         op = _listing(prefix, suffix, max_depth, limit, offset)
-        return await self._ado(op)
+        return await self._ado_one(op)
 
-    def _do(self, op: Op) -> Any:
+    def _do_one(self, op: Op) -> Any:
         return self.batch([op])[0]
 
-    async def _ado(self, op: Op) -> Any:
+    async def _ado_one(self, op: Op) -> Any:
         return (await self.abatch([op]))[0]
 
-    def _refreshes(self, refresh_ttl: bool | None) -> bool:
+    def __refreshes(self, refresh_ttl: bool | None) -> bool:
         if refresh_ttl is not None:
             return refresh_ttl
         config = self.ttl_config
         return config is None or config.get("refresh_on_read", True)
 
-    def _ttl(self, ttl: float | NotProvided | None) -> float | None:
+    def _checked_ttl(self, ttl: float | NotProvided | None) -> float | None:
         if isinstance(ttl, NotProvided):
             return (self.ttl_config or {}).get("default_ttl")
         if ttl is not None and not self.supports_ttl:

@@ -97,7 +97,7 @@ class InMemoryStore(BaseStore):
         batch = Batch(ops, self._index)
         for op in ops:
             if isinstance(op, PutOp):
-                self._ttl(op.ttl)
+                self._checked_ttl(op.ttl)
         return batch
 
     def get(
@@ -127,10 +127,10 @@ class InMemoryStore(BaseStore):
             return None
         return None if row is None else row.item()
 
-    def _do(self, op: Op) -> Result:
+    def _do_one(self, op: Op) -> Result:
         # The namespace and the key are checked already; without embedding, that is all of a batch.
         if not self._direct:
-            return super()._do(op)
+            return super()._do_one(op)
         if isinstance(op, GetOp):
             return self._get(op.namespace, op.key)
         if isinstance(op, PutOp):
@@ -142,12 +142,12 @@ class InMemoryStore(BaseStore):
             with self._lock:
                 self._write(op.namespace, op.key, row, datetime.now(UTC))
             return None
-        return super()._do(op)
+        return super()._do_one(op)
 
-    async def _ado(self, op: Op) -> Result:
+    async def _ado_one(self, op: Op) -> Result:
         if self._direct and self._index is None:
-            return self._do(op)  # there is nothing to wait for
-        return await super()._ado(op)
+            return self._do_one(op)  # there is nothing to wait for
+        return await super()._ado_one(op)
 
     def _gets(self, ops: list[Op]) -> list[Result] | None:
         """The items of a batch of gets that are all there; None for every other batch."""
@@ -170,7 +170,7 @@ class InMemoryStore(BaseStore):
             place = checked(op.namespace), checked_key(op.key)
             rows[place] = _row_for(*place, value_of(op), ())
             if op.ttl is not None:
-                self._ttl(op.ttl)
+                self._checked_ttl(op.ttl)
         now = datetime.now(UTC)
         with self._lock:
             for (namespace, key), row in rows.items():
