@@ -809,6 +809,79 @@ class _Counting(BaseModel):
     _count: int = 7
 
 
+class _Person(NamedTuple):
+    name: str
+    nick: str
+    mail: str
+
+
+class _Contact(NamedTuple):
+    mail: str
+    name: str
+    phone: str = "none"
+
+
+class _Strict(NamedTuple):
+    name: str
+    phone: str
+
+
+@dataclass
+class _Named:
+    name: str
+    mail: str
+
+
+def test_the_fields_of_a_named_tuple_go_by_their_names() -> None:
+    ada = _Person("Ada", "Countess", "ada@x")
+    assert moved(ada, _Contact) == _Contact(name="Ada", mail="ada@x")
+    assert moved(ada, _Named) == _Named("Ada", "ada@x")
+    assert moved(_Named("Ada", "ada@x"), _Contact) == _Contact("ada@x", "Ada")
+    with pytest.raises(CorruptCheckpointError, match=r"'shop:Order' \(KeyError: 'phone'\)"):
+        moved(ada, _Strict)
+
+
+def test_a_named_tuple_that_was_written_without_its_names_is_read() -> None:
+    before, after = Registry(None), Registry(None)
+    before.register(_Person, name="P", encode=list, decode=tuple)
+    after.register(_Contact, name="P")
+    data = Codec(before).dumps(_Person("ada@x", "Ada", "12"))
+    assert Codec(after).loads(data) == _Contact("ada@x", "Ada", "12")
+
+
+def test_an_enum_may_say_something_else_of_its_values() -> None:
+    class Size(enum.Enum):
+        SMALL = 1
+
+        @property
+        def value(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.name.lower()
+
+    registry = Registry(None)
+    registry.register(Size)
+    assert back(Size.SMALL, Codec(registry)) is Size.SMALL
+
+
+def test_a_member_of_an_enum_that_could_not_be_found_again_is_refused_when_it_is_written() -> None:
+    @dataclass(eq=False)
+    class Limit:
+        calls: int
+
+    class Plan(enum.Enum):
+        FREE = Limit(10)
+        NONE = float("nan")
+        PAID = ("paid", 20)
+
+    registry = Registry(None)
+    registry.register(Limit)
+    registry.register(Plan)
+    codec = Codec(registry)
+    assert back(Plan.PAID, codec) is Plan.PAID
+    for member in (Plan.FREE, Plan.NONE):
+        with pytest.raises(UnregisteredTypeError, match=rf"{member.name} cannot be .*__eq__"):
+            codec.dumps([member])
+
+
 def test_what_was_more_than_the_fields_of_a_model_is_its_field_once_that_is_declared() -> None:
     found = moved(_Open(a=2, b=3, c=4), _Declared)  # pyright: ignore[reportCallIssue]
     assert found == _Declared(a=2, b=3, c=4)  # pyright: ignore[reportCallIssue]

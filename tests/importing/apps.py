@@ -222,3 +222,21 @@ def sends(lib: Any, saver: Any) -> Any:
     builder.add_node("ask", lambda state: {"items": [lib.interrupt(state["items"][0])]})
     to = [lib.Send("ask", {"items": [name]}) for name in ("x", "y")]
     return builder.add_conditional_edges(lib.START, lambda state: to).compile(checkpointer=saver)
+
+
+def pluses(lib: Any, saver: Any) -> Any:
+    """A join of nodes with a "+" in their names, which leads to a node that asks."""
+    builder = lib.StateGraph(Items)
+    for name in ("c++", "a+b", "d"):
+        builder.add_node(name, lambda state, name=name: {"items": [name]})
+        builder.add_edge(lib.START, name)
+    builder.add_node("ask", lambda state: {"items": [lib.interrupt("sure?")]})
+    builder.add_edge(["c++", "a+b", "d"], "ask")
+    return builder.compile(checkpointer=saver, interrupt_before=["ask"])
+
+
+def deltas(lib: Any, saver: Any, channel: Any = operator.add) -> Any:
+    """Nodes in a row that add to a list, by a reducer or in a channel."""
+    builder = lib.StateGraph(TypedDict("Listed", {"items": Annotated[list[Any], channel]}))
+    builder.add_sequence([(name, lambda state, name=name: {"items": [name]}) for name in "abc"])
+    return builder.add_edge(lib.START, "a").compile(checkpointer=saver)

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from langgraph.channels.delta import DeltaChannel as PeerDeltaChannel
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
 from tests.differential.normal import Normaliser
@@ -73,7 +75,8 @@ def _task(task: Any) -> Any:
 
 
 INPUT: Any = {"items": ["in"]}
-MAKERS: list[Make] = [apps.asker, apps.fan, apps.own_and_inner]
+TOO_DEEP = '{"a": ' + "[" * 2000 + "]" * 2000 + "}"
+MAKERS: list[Make] = [apps.asker, apps.fan, apps.own_and_inner, apps.pluses]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -365,6 +368,45 @@ def test_what_was_sent_before_format_4_is_found_among_the_writes(source: Path) -
     assert done == {"items": ["in", "go", "x", "x!", "y", "y!", "late"]}
 
 
+def updates_of(every: int) -> Any:
+    """LangGraph's channel that stores a list's updates, and the list now and then."""
+
+    def add(items: list[Any], updates: Any) -> list[Any]:
+        return [*items, *(item for update in updates for item in update)]
+
+    return PeerDeltaChannel(add, snapshot_frequency=every)
+
+
+def test_a_thread_of_a_delta_channel_is_imported_once_its_value_was_written(source: Path) -> None:
+    with peer(source, partial(apps.deltas, channel=updates_of(100))) as graph:
+        graph.invoke(INPUT, AT)
+    (refused,) = import_langgraph(source, InMemorySaver()).threads
+    assert refused.outcome == "refused"
+    assert "an ordinary reducer in the old program, and write its value once" in refused.problem
+    with peer(source, apps.deltas) as graph:
+        graph.update_state(AT, {"items": ["more"]})
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    assert moved.notes == [
+        "4 older checkpoints are without a value of key 'items': it was a DeltaChannel, of which "
+        "LangGraph stores the updates"
+    ]
+    graph = apps.deltas(PLAIT, saver)
+    assert graph.get_state(AT).values == {"items": ["in", "a", "b", "c", "more"]}
+
+
+def test_a_delta_channel_that_was_stored_whole_is_imported_as_it_is(source: Path) -> None:
+    with peer(source, partial(apps.deltas, channel=updates_of(2))) as graph:
+        graph.invoke(INPUT, AT)
+        right = graph.get_state(AT).values
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    assert apps.deltas(PLAIT, saver).get_state(AT).values == right
+    assert right == {"items": ["in", "a", "b", "c"]}
+
+
 def test_a_module_that_was_renamed_is_found_under_its_new_name(source: Path) -> None:
     with PeerSaver.from_conn_string(str(source)) as saver:
         apps.typed(LANGGRAPH, saver).invoke(INPUT, AT)
@@ -444,6 +486,18 @@ def test_a_database_that_is_none_of_langgraphs_is_refused(tmp_path: Path) -> Non
             import_langgraph(tmp_path / "text", saver)
 
 
+def test_metadata_that_are_nested_too_deeply_refuse_their_thread_and_no_other(source: Path) -> None:
+    with peer(source, apps.deltas) as graph:
+        graph.invoke(INPUT, AT)
+        graph.invoke(INPUT, {"configurable": {"thread_id": "u"}})
+    with sqlite3.connect(source) as conn:
+        conn.execute("UPDATE checkpoints SET metadata = ? WHERE thread_id = 't'", (TOO_DEEP,))
+    conn.close()
+    refused, other = import_langgraph(source, InMemorySaver()).threads
+    assert (refused.outcome, other.outcome) == ("refused", "imported")
+    assert "Thread 't': checkpoint" in refused.problem
+
+
 def test_a_storage_that_fails_leaves_no_half_a_thread(source: Path) -> None:
     with peer(source, apps.asker) as graph:
         graph.invoke(INPUT, AT)
@@ -483,6 +537,33 @@ def test_from_postgres_to_postgres(postgres_server: Server) -> None:
             ]
         with pytest.raises(ConfigError, match="checkpoint_blobs"):
             import_langgraph(new, InMemorySaver())
+
+
+def test_an_older_database_of_postgres_does_without_paths_and_a_shallow_one_is_named(
+    postgres_server: Server,
+) -> None:
+    from langgraph.checkpoint.postgres import PostgresSaver as PeerPostgres
+    from langgraph.checkpoint.postgres.shallow import ShallowPostgresSaver
+
+    with postgres_server.database() as old:
+        with PeerPostgres.from_conn_string(old) as peer_saver:
+            peer_saver.setup()
+            apps.deltas(LANGGRAPH, peer_saver).invoke(INPUT, AT)
+        with psycopg.connect(old, autocommit=True) as conn:
+            conn.execute("ALTER TABLE checkpoint_writes DROP COLUMN task_path")
+        saver = InMemorySaver()
+        assert [each.problem for each in import_langgraph(old, saver).threads] == [""]
+        assert apps.deltas(PLAIT, saver).get_state(AT).values["items"] == ["in", "a", "b", "c"]
+        with psycopg.connect(old, autocommit=True) as conn:
+            conn.execute("UPDATE checkpoints SET metadata = %s", (TOO_DEEP,))
+        (refused,) = import_langgraph(old, InMemorySaver()).threads
+        assert (refused.outcome, "cannot be read" in refused.problem) == ("refused", True)
+    with postgres_server.database() as old:
+        with psycopg.connect(old, autocommit=True) as conn:
+            for statement in ShallowPostgresSaver.MIGRATIONS[:4]:
+                conn.execute(statement)
+        with pytest.raises(ConfigError, match="ShallowPostgresSaver, which cannot be imported"):
+            import_langgraph(old, InMemorySaver())
 
 
 def plait(*arguments: Any) -> subprocess.CompletedProcess[str]:

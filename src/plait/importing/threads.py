@@ -74,6 +74,8 @@ class PeerThread:
         """Results of `@task` calls that wait for their entrypoint to go on."""
         self.older = 0
         """Checkpoints of a format before today's."""
+        self.lacking: dict[str, int] = {}
+        """Key to in how many checkpoints its value is not stored."""
 
     def lanes(self) -> list[Lane]:
         """The thread's namespaces, the innermost first."""
@@ -96,6 +98,11 @@ class PeerThread:
             found.append(
                 f"{self.older} checkpoints are of an older format: their values are there, what "
                 "was to run next may not be"
+            )
+        for key, count in self.lacking.items():
+            found.append(
+                f"{count} older checkpoints are without a value of key {key!r}: it was a "
+                "DeltaChannel, of which LangGraph stores the updates"
             )
         return found
 
@@ -191,16 +198,20 @@ class Lane:
         return Step(new, writes)
 
     def _check(self, peer: PeerCheckpoint) -> None:
-        """Refuse what has no value to import; count what is old."""
-        self.thread.older += peer.format < _FORMAT
+        """Count what is old, and what lacks a value; refuse the newest checkpoint if it does."""
+        thread = self.thread
+        thread.older += peer.format < _FORMAT
         deltas = peer.metadata.get(_DELTAS)
-        lost = [name for name in deltas or () if name not in peer.held and name in peer.versions]
-        if lost:
-            raise UnregisteredTypeError(
-                f"{self._where(lost[0], peer.id)}: it is a DeltaChannel, of which LangGraph stores "
-                "the updates and not the value. Give the key an ordinary reducer in the old "
-                "program, and write its value once with update_state"
-            )
+        for name in deltas or ():
+            if name in peer.held or name not in peer.versions:
+                continue
+            if peer.id == max(self._parents):
+                raise UnregisteredTypeError(
+                    f"{self._where(name, peer.id)}: it is a DeltaChannel, of which LangGraph "
+                    "stores the updates and not the value. Give the key an ordinary reducer in the "
+                    "old program, and write its value once with update_state"
+                )
+            thread.lacking[name] = thread.lacking.get(name, 0) + 1
 
     def _metadata(self, peer: PeerCheckpoint) -> dict[str, Any]:
         kept = {key: value for key, value in peer.metadata.items() if key != _DELTAS}
@@ -345,7 +356,8 @@ def _signalled(name: str, value: Any) -> tuple[str, bool]:
     if name.startswith(JOIN):
         sources, _, node = name.removeprefix(JOIN).rpartition(":")
         seen, finished = _join(value)
-        return node, set(seen) == set(sources.split("+")) and finished is not False
+        full = len("+".join(seen)) == len(sources)  # names may have a "+" themselves
+        return node, full and finished is not False
     return "", False
 
 
