@@ -565,6 +565,14 @@ def test_an_unknown_type_in_bytes_is_refused_with_the_line_that_registers_it() -
         CODEC.loads(data)
 
 
+def test_a_type_that_its_module_has_no_more_is_told_with_the_name_that_reads_it() -> None:
+    registry = Registry(None)
+    registry.register(Point, name=f"{__name__}:Renamed")
+    with pytest.raises(UnregisteredTypeError) as caught:
+        CODEC.loads(Codec(registry).dumps(Point(1)))
+    assert f"register(..., name='{__name__}:Renamed')" in str(caught.value)
+
+
 def test_too_deep_and_endless_values_are_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
@@ -624,7 +632,9 @@ def test_a_class_whose_name_was_taken_over_is_refused() -> None:
     first, second = make(), make()
     codec = Codec(registry)
     assert type(back(second(1), codec)) is second  # pyright: ignore[reportCallIssue]
-    with pytest.raises(UnregisteredTypeError):
+    with pytest.raises(
+        UnregisteredTypeError, match=r"another class is known .*Same, name=\.\.\.\)"
+    ):
         codec.dumps(first(1))  # pyright: ignore[reportCallIssue]
 
 

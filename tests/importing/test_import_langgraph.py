@@ -368,6 +368,16 @@ def test_what_was_sent_before_format_4_is_found_among_the_writes(source: Path) -
     assert done == {"items": ["in", "go", "x", "x!", "y", "y!", "late"]}
 
 
+def test_a_graph_made_by_hand_keeps_its_values_and_says_that_nothing_waits(source: Path) -> None:
+    with peer(source, apps.by_hand) as graph:
+        graph.invoke(1, AT, interrupt_before=["second"])
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert moved.outcome == "imported"
+    assert "made by hand: what was to run next is not known" in moved.notes[0]
+    assert apps.by_hand(PLAIT, saver).get_state(AT).next == ()
+
+
 def updates_of(every: int) -> Any:
     """LangGraph's channel that stores a list's updates, and the list now and then."""
 
@@ -447,6 +457,88 @@ def test_repeating_adds_what_is_new_and_leaves_alone_what_has_gone_on(source: Pa
     assert moved.get_state(AT).values["items"][-1] == "here"
 
 
+def answered(graph: Any, question: str, answer: str, lib: Any = LANGGRAPH) -> None:
+    """Answer one of the questions that a thread waits with."""
+    asked = {each.value: each.id for each in graph.get_state(AT).interrupts}
+    graph.invoke(lib.Command(resume={asked[question]: answer}), AT)
+
+
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "sqlite"])
+def test_repeating_adds_answers_that_led_to_no_new_checkpoint(source: Path, memory: bool) -> None:
+    saver = InMemorySaver() if memory else SqliteSaver(source.with_name("plait.db"))
+    moved = apps.asks_twice(PLAIT, saver)
+    with peer(source, apps.asks_twice) as graph:
+        graph.invoke(INPUT, AT)
+        import_langgraph(source, saver)
+        for question in ("name?", "sure?"):
+            answered(graph, question, "there")
+            (again,) = import_langgraph(source, saver).threads
+            assert (again.outcome, again.checkpoints) == ("imported", 0)
+            assert told(moved) == told(graph)
+            assert import_langgraph(source, saver).threads[0].outcome == "present"
+    answered(moved, "age?", "here", PLAIT)
+    assert moved.get_state(AT).values == {"items": ["in", "there", "there", "here"]}
+
+
+def test_repeating_adds_answers_to_the_questions_of_graphs_inside(source: Path) -> None:
+    saver = InMemorySaver()
+    moved = apps.asker(PLAIT, saver)
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        import_langgraph(source, saver)
+        graph.invoke(LANGGRAPH.Command(resume="one"), AT)
+        (again,) = import_langgraph(source, saver).threads
+        assert (again.outcome, again.checkpoints) == ("imported", 0)
+        assert told(moved, subgraphs=True) == told(graph, subgraphs=True)
+        done = moved.invoke(PLAIT.Command(resume="two"), AT)
+        assert done == graph.invoke(LANGGRAPH.Command(resume="two"), AT)
+
+
+@pytest.mark.parametrize("make", [apps.asks_twice, apps.asker])
+def test_a_thread_that_was_answered_here_is_left_alone_whatever_happened_there(
+    source: Path, make: Make
+) -> None:
+    saver = InMemorySaver()
+    with peer(source, make) as graph:
+        graph.invoke(INPUT, AT)
+        import_langgraph(source, saver)
+        moved = make(PLAIT, saver)
+        first = moved.get_state(AT).interrupts[0]
+        moved.invoke(PLAIT.Command(resume={first.id: "here"}), AT)
+        right = told(moved, subgraphs=True)
+        assert import_langgraph(source, saver).threads[0].outcome == "moved on"
+        graph.invoke(LANGGRAPH.Command(resume={first.id: "there"}), AT)
+        (left,) = import_langgraph(source, saver).threads
+        assert (left.outcome, left.problem) == (
+            "moved on",
+            "it has gone on here since it was imported",
+        )
+    assert told(moved, subgraphs=True) == right
+
+
+def test_repeating_adds_how_a_task_has_failed_since(source: Path) -> None:
+    saver = InMemorySaver()
+    with peer(source, apps.fails_otherwise) as graph:
+        for failure in (1, 2):
+            with pytest.raises(ValueError, match=f"failure {failure}"):
+                graph.invoke(INPUT if failure == 1 else None, AT)
+            assert import_langgraph(source, saver).threads[0].outcome == "imported"
+            errors = [task.error for task in apps.fails(PLAIT, saver).get_state(AT).tasks]
+            assert f"failure {failure}" in repr(errors)
+
+
+def test_a_thread_that_was_pruned_here_is_not_imported_again(source: Path) -> None:
+    saver = InMemorySaver()
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        for answer in ("one", "two"):
+            graph.invoke(LANGGRAPH.Command(resume=answer), AT)
+    import_langgraph(source, saver)
+    saver.prune(["t"], strategy="keep_latest")
+    assert import_langgraph(source, saver).threads[0].outcome == "present"
+    assert len(list(saver.list(AT))) == 1
+
+
 def test_an_import_that_was_cut_off_anywhere_is_taken_up_again(source: Path) -> None:
     with peer(source, apps.asker) as graph:
         graph.invoke(INPUT, AT)
@@ -457,6 +549,29 @@ def test_an_import_that_was_cut_off_anywhere_is_taken_up_again(source: Path) -> 
         with suppress(InjectedCrash):
             import_langgraph(source, faulty)
         import_langgraph(source, FaultySaver(inner), threads=["t"])
+        assert told(apps.asker(PLAIT, inner), subgraphs=True) == right, f"cut off at {point}"
+        if not faulty.failed:
+            break
+    assert point > 8
+
+
+def test_an_import_of_what_is_new_that_was_cut_off_anywhere_is_taken_up_again(
+    source: Path,
+) -> None:
+    first = source.with_name("first.db")
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    first.write_bytes(source.read_bytes())
+    with peer(source, apps.asker) as graph:
+        graph.invoke(LANGGRAPH.Command(resume="one"), AT)
+        right = told(graph, subgraphs=True)
+    for point in range(1, 100):
+        inner = InMemorySaver()
+        import_langgraph(first, inner)
+        faulty = FaultySaver(inner, at=point, fault="crash")
+        with suppress(InjectedCrash):
+            import_langgraph(source, faulty)
+        import_langgraph(source, FaultySaver(inner))
         assert told(apps.asker(PLAIT, inner), subgraphs=True) == right, f"cut off at {point}"
         if not faulty.failed:
             break

@@ -74,6 +74,8 @@ class PeerThread:
         """Results of `@task` calls that wait for their entrypoint to go on."""
         self.older = 0
         """Checkpoints of a format before today's."""
+        self.by_hand = False
+        """Whether it has no channel that says which node comes next."""
         self.lacking: dict[str, int] = {}
         """Key to in how many checkpoints its value is not stored."""
 
@@ -81,10 +83,6 @@ class PeerThread:
         """The thread's namespaces, the innermost first."""
         depth = sorted(self.parents, key=lambda ns: (-len(ns.split(NS_SEP)) if ns else 0, ns))
         return [Lane(self, ns) for ns in depth]
-
-    def ids(self) -> set[str]:
-        """The checkpoints of the thread itself, by their ids here."""
-        return {checkpoint_id(id) for id in self.parents.get("", ())}
 
     def notes(self) -> list[str]:
         """What a reader of the report should know."""
@@ -98,6 +96,11 @@ class PeerThread:
             found.append(
                 f"{self.older} checkpoints are of an older format: their values are there, what "
                 "was to run next may not be"
+            )
+        if self.by_hand:
+            found.append(
+                "it is of no StateGraph and no entrypoint, but of a Pregel that was made by hand: "
+                "what was to run next is not known, so it is at its end here"
             )
         for key, count in self.lacking.items():
             found.append(
@@ -129,6 +132,15 @@ class Lane:
         self._past: dict[str, _Past] = {}
         self._starters: dict[str, None] = {}
         """Nodes that the input itself triggers."""
+
+    def ids(self) -> set[str]:
+        """Its checkpoints, by their ids here."""
+        return {checkpoint_id(id) for id in self._parents}
+
+    def is_working(self) -> bool:
+        """Whether tasks of its newest checkpoint have stored something."""
+        thread = self.thread
+        return bool(thread.source.writes(thread.thread_id, self.ns, max(self._parents)))
 
     @cached_property
     def here(self) -> str:
@@ -199,13 +211,16 @@ class Lane:
 
     def _check(self, peer: PeerCheckpoint) -> None:
         """Count what is old, and what lacks a value; refuse the newest checkpoint if it does."""
-        thread = self.thread
+        thread, is_newest = self.thread, peer.id == max(self._parents)
         thread.older += peer.format < _FORMAT
+        if is_newest and not self.ns and peer.format == _FORMAT:
+            routed = (name == START or name.startswith((ROUTE, JOIN)) for name in peer.versions)
+            thread.by_hand = not any(routed)
         deltas = peer.metadata.get(_DELTAS)
         for name in deltas or ():
             if name in peer.held or name not in peer.versions:
                 continue
-            if peer.id == max(self._parents):
+            if is_newest:
                 raise UnregisteredTypeError(
                     f"{self._where(name, peer.id)}: it is a DeltaChannel, of which LangGraph "
                     "stores the updates and not the value. Give the key an ordinary reducer in the "

@@ -79,14 +79,32 @@ def _no_data(cls: type) -> str | None:
     return None
 
 
+def namesake(cls: type, name: str) -> UnregisteredTypeError:
+    """An object was to be stored whose class shares its wire name with another one that is known,
+    such as `Box[Item]` of two modules' `Item`."""
+    return UnregisteredTypeError(
+        f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored: another class is "
+        f"known under the same name, {name!r}, and they could not be told apart when they are "
+        f"read. Give each a name of its own, once: {_REGISTER}({cls.__name__}, name=...)"
+    )
+
+
 def unknown_name(name: str) -> UnregisteredTypeError:
     """Bytes name a type that the registry does not have."""
     module, _, qualname = name.rpartition(":")
-    if module == "__main__" and not hasattr(sys.modules[module], qualname.partition(".")[0]):
+    known = sys.modules.get(module)
+    gone = known is not None and not hasattr(known, qualname.partition(".")[0].partition("[")[0])
+    if module == "__main__" and gone:
         return UnregisteredTypeError(
             f"A stored value is of type {name!r:.200}, which is not registered in this program: it "
             "was stored by a program whose script defines the type. Register the type under that "
             f"name where your program defines it: {_REGISTER}({qualname}, name={name!r})"
+        )
+    if gone:
+        return UnregisteredTypeError(
+            f"A stored value is of type {name!r:.200}, which is not registered in this program, "
+            "and its module does not have it. If the class was renamed or moved, register it under "
+            f"the name that it had: {_REGISTER}(..., name={name!r})"
         )
     how = _line(module, qualname) if module else f"{_REGISTER}(..., name={name!r})"
     return UnregisteredTypeError(
