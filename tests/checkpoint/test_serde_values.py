@@ -543,6 +543,15 @@ def test_the_refusal_says_only_what_helps() -> None:
     assert "register(builtins.memoryview, encode=..., decode=...)" in said["buffer"]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [{}.keys(), OrderedDict(a=1).items(), map(str, [1]), zip([1]), iter([1])],
+    ids=lambda value: type(value).__name__,
+)
+def test_iterators_and_views_are_to_be_stored_as_lists(value: Any) -> None:
+    assert str(_refused(value)).endswith("Store list(value).")
+
+
 def test_a_type_of_a_script_is_told_with_the_name_that_reads_it() -> None:
     registry = Registry(None)
     registry.register(Point, name="__main__:Point")
@@ -636,6 +645,10 @@ def test_a_class_whose_name_was_taken_over_is_refused() -> None:
         UnregisteredTypeError, match=r"another class is known .*Same, name=\.\.\.\)"
     ):
         codec.dumps(first(1))  # pyright: ignore[reportCallIssue]
+    registry.register(Point, name="taken")
+    registry.register(Pair, name="taken")
+    with pytest.raises(UnregisteredTypeError, match=r"another class is known .* 'taken'"):
+        codec.dumps(Point(1))
 
 
 def test_a_keyboard_interrupt_while_encoding_is_not_lost() -> None:

@@ -244,6 +244,18 @@ def deltas(lib: Any, saver: Any, channel: Any = operator.add) -> Any:
     return builder.add_edge(lib.START, "a").compile(checkpointer=saver)
 
 
+def deltas_inside(lib: Any, saver: Any, channel: Any = operator.add, asks: str = "after") -> Any:
+    """A graph with such a list inside, and a question after or in it."""
+    inner = lib.StateGraph(TypedDict("Listed", {"items": Annotated[list[Any], channel]}))
+    inner.add_node("a", lambda state: {"items": ["a"]})
+    inner.add_node("b", lambda state: {"items": [lib.interrupt("?") if asks == "in" else "b"]})
+    builder = lib.StateGraph(Items)
+    builder.add_node("inner", inner.add_edge(lib.START, "a").add_edge("a", "b").compile())
+    builder.add_node("after", lambda state: {"items": [lib.interrupt("sure?")]})
+    builder.add_edge(lib.START, "inner").add_edge("inner", "after")
+    return builder.compile(checkpointer=saver)
+
+
 def asks_twice(lib: Any, saver: Any) -> Any:
     """A node that asks twice, beside one that asks once."""
 

@@ -406,6 +406,22 @@ def test_a_thread_of_a_delta_channel_is_imported_once_its_value_was_written(sour
     assert graph.get_state(AT).values == {"items": ["in", "a", "b", "c", "more"]}
 
 
+@pytest.mark.parametrize("asks", ["after", "in"])
+def test_a_delta_channel_of_a_graph_inside_matters_only_while_that_goes_on(
+    source: Path, asks: str
+) -> None:
+    with peer(source, partial(apps.deltas_inside, channel=updates_of(100), asks=asks)) as graph:
+        graph.invoke(INPUT, AT)
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    if asks == "in":
+        assert (moved.outcome, "namespace 'inner:" in moved.problem) == ("refused", True)
+        return
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    graph = apps.deltas_inside(PLAIT, saver)
+    assert graph.invoke(PLAIT.Command(resume="yes"), AT)["items"][-3:] == ["a", "b", "yes"]
+
+
 def test_a_delta_channel_that_was_stored_whole_is_imported_as_it_is(source: Path) -> None:
     with peer(source, partial(apps.deltas, channel=updates_of(2))) as graph:
         graph.invoke(INPUT, AT)

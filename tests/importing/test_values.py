@@ -220,6 +220,40 @@ def test_classes_of_the_program_come_back_once_they_are_registered(value: Any) -
     assert (back, type(back)) == (value, type(value))
 
 
+class Pair(NamedTuple):
+    x: int
+    y: int
+
+
+def test_a_class_that_was_renamed_is_found_by_the_name_that_it_is_registered_under() -> None:
+    tag, data = JsonPlusSerializer().dumps_typed(Point(1, 3))
+    registry = GLOBAL.child()
+    with pytest.raises(UnregisteredTypeError, match=rf"name='{__name__}:Point'"):
+        load(tag, data, registry)
+    registry.register(Pair, name=f"{__name__}:Point")
+    back = load(tag, data, registry)
+    assert (back, type(back)) == (Pair(1, 3), Pair)
+
+
+class Shop:
+    class Point(NamedTuple):
+        x: int
+        y: int
+
+
+def test_a_name_that_two_classes_share_is_that_of_neither_until_one_is_registered_under_it() -> (
+    None
+):
+    data = ormsgpack.packb(ormsgpack.Ext(2, ormsgpack.packb([__name__, "Point", {"x": 1, "y": 2}])))
+    registry = GLOBAL.child()
+    registry.register(Point)
+    registry.register(Shop.Point)
+    with pytest.raises(UnregisteredTypeError, match=rf"name='{__name__}:Point'"):
+        load("msgpack", data, registry)
+    registry.register(Shop.Point, name=f"{__name__}:Point")
+    assert type(load("msgpack", data, registry)) is Shop.Point
+
+
 class Sign(Enum):
     PAIR = (1, (2, 3))
 

@@ -175,7 +175,7 @@ class Known:
         if (made := from_langchain(call)) is not None:
             return made
         module = self._modules.get(call.module, call.module)
-        cls = self._registry.find(module, call.name)
+        cls = self._registry.find(module, call.name) or self._registry.find(*name)
         if cls is None:
             raise _unknown(module, call.name)
         return _own(cls, call)
@@ -261,8 +261,9 @@ def _array(array: Array) -> Any:
 def _unknown(module: str, name: str) -> UnregisteredTypeError:
     return UnregisteredTypeError(
         f"it is of type {module:.100}.{name:.100}, which is not registered here. If it is a class "
-        f"of yours, register it before the import: plait.checkpoint.serde.register({name:.100}); "
-        "on the command line, name the graph whose schemas name it: --graph module:attribute"
+        f"of yours, register it before the import: plait.checkpoint.serde.register({name:.100}), "
+        f"or, if it has another name by now, register(..., name='{module:.100}:{name:.100}'); on "
+        "the command line, name the graph whose schemas name it: --graph module:attribute"
     )
 
 

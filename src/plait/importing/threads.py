@@ -18,6 +18,7 @@ from plait.constants import (
     ERROR,
     INTERRUPT,
     JOIN,
+    NS_END,
     NS_SEP,
     NULL_TASK_ID,
     RESUME,
@@ -220,13 +221,21 @@ class Lane:
         for name in deltas or ():
             if name in peer.held or name not in peer.versions:
                 continue
-            if is_newest:
+            if is_newest and self._goes_on(peer):
                 raise UnregisteredTypeError(
                     f"{self._where(name, peer.id)}: it is a DeltaChannel, of which LangGraph "
                     "stores the updates and not the value. Give the key an ordinary reducer in the "
                     "old program, and write its value once with update_state"
                 )
             thread.lacking[name] = thread.lacking.get(name, 0) + 1
+
+    def _goes_on(self, newest: PeerCheckpoint) -> bool:
+        """Whether a run may go on from the newest checkpoint: graphs inside are begun anew by each
+        super-step around them, if they have no memory."""
+        if not self.ns or NS_END not in self.ns.rpartition(NS_SEP)[2]:
+            return True
+        around = _text_map(newest.metadata.get("parents"))
+        return around.get("") == max(self.thread.parents.get("", ()), default=None)
 
     def _metadata(self, peer: PeerCheckpoint) -> dict[str, Any]:
         kept = {key: value for key, value in peer.metadata.items() if key != _DELTAS}

@@ -57,7 +57,7 @@ from plait.checkpoint.serde.refusals import (
     unknown_name,
     unregistered,
 )
-from plait.checkpoint.serde.registry import GLOBAL, Registry, wire_name
+from plait.checkpoint.serde.registry import GLOBAL, Registry
 from plait.checkpoint.serde.schema import is_storable
 from plait.checkpoint.serde.shapes import shape_of
 from plait.errors import StorageError, UnregisteredTypeError
@@ -443,7 +443,7 @@ class Codec:
         else:
             found = array_encoder(cls) or pandas_encoder(cls)
         if found is None:
-            if self.registry.by_name(name := wire_name(cls)) is not None:
+            if self.registry.by_name(name := self.registry.name_of(cls)) is not None:
                 raise namesake(cls, name)
             raise _unregistered(cls)
         self.encoders[cls] = found

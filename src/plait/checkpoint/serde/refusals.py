@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Iterator, MappingView
 from io import IOBase
 from types import (
     AsyncGeneratorType,
@@ -26,7 +27,6 @@ _NO_DATA = (
 """Kinds of objects that no codec can give a meaning in another process."""
 _NO_DATA_HAS = ({"acquire", "release"}, {"cursor", "commit"})
 """The methods of others: of locks, and of connections to databases."""
-
 Refused = TypeVar("Refused", bound=StorageError)
 Path: TypeAlias = "tuple[Path, Any] | None"
 """The way to a value inside another: the way to its holder, and its index or key there."""
@@ -76,6 +76,8 @@ def _no_data(cls: type) -> str | None:
             "that is no data. Store what is needed to make it again, or keep it out of the state, "
             "in the run's context."
         )
+    if issubclass(cls, (Iterator, MappingView)) and cls.__module__ == "builtins":
+        return "that is no data, but a way to some. Store list(value)."
     return None
 
 
@@ -84,8 +86,9 @@ def namesake(cls: type, name: str) -> UnregisteredTypeError:
     such as `Box[Item]` of two modules' `Item`."""
     return UnregisteredTypeError(
         f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored: another class is "
-        f"known under the same name, {name!r}, and they could not be told apart when they are "
-        f"read. Give each a name of its own, once: {_REGISTER}({cls.__name__}, name=...)"
+        f"known under the same name, {name!r} (perhaps this one, defined anew), and they could not "
+        "be told apart when they are read. Give each a name of its own, once: "
+        f"{_REGISTER}({cls.__name__}, name=...)"
     )
 
 
