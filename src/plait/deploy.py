@@ -15,6 +15,7 @@ from plait.channels.untracked_value import UntrackedValue
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.progress import Progress, Tell
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
+from plait.checkpoint.serde.lacking import lacking
 from plait.constants import NS_END, ROUTE, TASKS
 from plait.drivers.env import SYSTEM
 from plait.engine.inside import graph_inside
@@ -37,6 +38,8 @@ from plait.types import Send
 Verdict: TypeAlias = Literal["resumes", "migrates", "breaks"]
 PAGE = 256
 """Threads that are listed at once."""
+UNREAD = "?"
+"""The checkpoint of a thread that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,7 @@ class _Lane:
             stored: Snapshot | None = yield from self.session.load()
         except StorageError as error:
             self.moved = True
-            self.checkpoint_id = self.report.checkpoint_id or "?"
+            self.checkpoint_id = self.report.checkpoint_id or UNREAD
             self.report.checkpoint_id = self.checkpoint_id
             self._found("breaks", f"it cannot be read: {error}")
             return None
@@ -275,6 +278,7 @@ class _Lane:
             self.moved = True
             self._tell_moved(loop.moved)
             self._tell_untracked(stored)
+        self._tell_lacking(loop)
         return loop
 
     def _tell_untracked(self, stored: Snapshot) -> None:
@@ -282,6 +286,18 @@ class _Lane:
             if isinstance(self.plan.channels.get(key), UntrackedValue):
                 what = f"key {key!r} is not stored any more (UntrackedValue): what it holds is lost"
                 self._found("loses", what, key)
+
+    def _tell_lacking(self, loop: Loop) -> None:
+        """Objects that were stored before their classes got a field."""
+        for key in self.plan.channels:
+            for cls, names in lacking(loop.state.channel(key).checkpoint()).items():
+                self._found(
+                    "breaks",
+                    f"key {key!r} holds {cls.__qualname__} that was stored without its "
+                    f"{', '.join(map(repr, names))}. Give that a default (of a default_factory: "
+                    "list, dict or the like), or write a migration that sets it.",
+                    key,
+                )
 
     def _follow(self, loop: Loop, stored: Snapshot) -> Plan[None]:
         """What would run next, and the graphs inside of it."""

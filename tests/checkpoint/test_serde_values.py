@@ -543,6 +543,15 @@ def test_the_refusal_says_only_what_helps() -> None:
     assert "register(builtins.memoryview, encode=..., decode=...)" in said["buffer"]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [{}.keys(), OrderedDict(a=1).items(), map(str, [1]), zip([1]), iter([1])],
+    ids=lambda value: type(value).__name__,
+)
+def test_iterators_and_views_are_to_be_stored_as_lists(value: Any) -> None:
+    assert str(_refused(value)).endswith("Store list(value).")
+
+
 def test_a_type_of_a_script_is_told_with_the_name_that_reads_it() -> None:
     registry = Registry(None)
     registry.register(Point, name="__main__:Point")
@@ -563,6 +572,14 @@ def test_an_unknown_type_in_bytes_is_refused_with_the_line_that_registers_it() -
     data = KNOWING.dumps(Point(1))
     with pytest.raises(UnregisteredTypeError, match=r"serde\.register\(.*Point\)"):
         CODEC.loads(data)
+
+
+def test_a_type_that_its_module_has_no_more_is_told_with_the_name_that_reads_it() -> None:
+    registry = Registry(None)
+    registry.register(Point, name=f"{__name__}:Renamed")
+    with pytest.raises(UnregisteredTypeError) as caught:
+        CODEC.loads(Codec(registry).dumps(Point(1)))
+    assert f"register(..., name='{__name__}:Renamed')" in str(caught.value)
 
 
 def test_too_deep_and_endless_values_are_refused() -> None:
@@ -624,8 +641,14 @@ def test_a_class_whose_name_was_taken_over_is_refused() -> None:
     first, second = make(), make()
     codec = Codec(registry)
     assert type(back(second(1), codec)) is second  # pyright: ignore[reportCallIssue]
-    with pytest.raises(UnregisteredTypeError):
+    with pytest.raises(
+        UnregisteredTypeError, match=r"another class is known .*Same, name=\.\.\.\)"
+    ):
         codec.dumps(first(1))  # pyright: ignore[reportCallIssue]
+    registry.register(Point, name="taken")
+    registry.register(Pair, name="taken")
+    with pytest.raises(UnregisteredTypeError, match=r"another class is known .* 'taken'"):
+        codec.dumps(Point(1))
 
 
 def test_a_keyboard_interrupt_while_encoding_is_not_lost() -> None:
@@ -807,6 +830,79 @@ class _Secretive(BaseModel):
 class _Counting(BaseModel):
     a: int = 1
     _count: int = 7
+
+
+class _Person(NamedTuple):
+    name: str
+    nick: str
+    mail: str
+
+
+class _Contact(NamedTuple):
+    mail: str
+    name: str
+    phone: str = "none"
+
+
+class _Strict(NamedTuple):
+    name: str
+    phone: str
+
+
+@dataclass
+class _Named:
+    name: str
+    mail: str
+
+
+def test_the_fields_of_a_named_tuple_go_by_their_names() -> None:
+    ada = _Person("Ada", "Countess", "ada@x")
+    assert moved(ada, _Contact) == _Contact(name="Ada", mail="ada@x")
+    assert moved(ada, _Named) == _Named("Ada", "ada@x")
+    assert moved(_Named("Ada", "ada@x"), _Contact) == _Contact("ada@x", "Ada")
+    with pytest.raises(CorruptCheckpointError, match=r"'shop:Order' \(KeyError: 'phone'\)"):
+        moved(ada, _Strict)
+
+
+def test_a_named_tuple_that_was_written_without_its_names_is_read() -> None:
+    before, after = Registry(None), Registry(None)
+    before.register(_Person, name="P", encode=list, decode=tuple)
+    after.register(_Contact, name="P")
+    data = Codec(before).dumps(_Person("ada@x", "Ada", "12"))
+    assert Codec(after).loads(data) == _Contact("ada@x", "Ada", "12")
+
+
+def test_an_enum_may_say_something_else_of_its_values() -> None:
+    class Size(enum.Enum):
+        SMALL = 1
+
+        @property
+        def value(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return self.name.lower()
+
+    registry = Registry(None)
+    registry.register(Size)
+    assert back(Size.SMALL, Codec(registry)) is Size.SMALL
+
+
+def test_a_member_of_an_enum_that_could_not_be_found_again_is_refused_when_it_is_written() -> None:
+    @dataclass(eq=False)
+    class Limit:
+        calls: int
+
+    class Plan(enum.Enum):
+        FREE = Limit(10)
+        NONE = float("nan")
+        PAID = ("paid", 20)
+
+    registry = Registry(None)
+    registry.register(Limit)
+    registry.register(Plan)
+    codec = Codec(registry)
+    assert back(Plan.PAID, codec) is Plan.PAID
+    for member in (Plan.FREE, Plan.NONE):
+        with pytest.raises(UnregisteredTypeError, match=rf"{member.name} cannot be .*__eq__"):
+            codec.dumps([member])
 
 
 def test_what_was_more_than_the_fields_of_a_model_is_its_field_once_that_is_declared() -> None:

@@ -2,6 +2,7 @@
 database."""
 
 import cProfile
+import json
 import sys
 from io import StringIO
 from time import sleep
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from plait.checkpoint.log.progress import Progress
 from plait.cli import main, telling
-from plait.cli.telling import progress, table
+from plait.cli.telling import progress, shown, table, tell_json
 
 
 def test_columns_line_up_whatever_stands_in_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,6 +43,21 @@ def test_a_row_costs_some_calls_and_not_hundreds(capsys: pytest.CaptureFixture[s
     calls = sum(entry.callcount for entry in profile.getstats())
     assert len(capsys.readouterr().out.splitlines()) == 501
     assert calls < 100 * len(rows)
+
+
+class Broken:
+    def __repr__(self) -> str:
+        return f"Broken({self.since})"  # type: ignore[attr-defined]
+
+    def model_dump(self) -> Any:
+        return {"since": self.since}  # type: ignore[attr-defined]
+
+
+def test_what_cannot_show_itself_is_told_by_its_class(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "<Broken that cannot be shown: AttributeError: 'Broken' object has no attribute 'since'>"
+    assert shown(Broken()) == told
+    tell_json({"value": Broken()})
+    assert json.loads(capsys.readouterr().out) == {"value": told}
 
 
 # --- how far long work is ------------------------------------------------------------------------

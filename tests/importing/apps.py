@@ -17,6 +17,8 @@ NAMES = {
     "types": ("Command", "Send", "interrupt"),
     "func": ("entrypoint", "task"),
     "prebuilt": ("ToolNode",),
+    "pregel": ("NodeBuilder", "Pregel"),
+    "channels": ("EphemeralValue", "LastValue"),
 }
 MESSAGES = ("AIMessage", "HumanMessage", "ToolMessage")
 
@@ -222,3 +224,72 @@ def sends(lib: Any, saver: Any) -> Any:
     builder.add_node("ask", lambda state: {"items": [lib.interrupt(state["items"][0])]})
     to = [lib.Send("ask", {"items": [name]}) for name in ("x", "y")]
     return builder.add_conditional_edges(lib.START, lambda state: to).compile(checkpointer=saver)
+
+
+def pluses(lib: Any, saver: Any) -> Any:
+    """A join of nodes with a "+" in their names, which leads to a node that asks."""
+    builder = lib.StateGraph(Items)
+    for name in ("c++", "a+b", "d"):
+        builder.add_node(name, lambda state, name=name: {"items": [name]})
+        builder.add_edge(lib.START, name)
+    builder.add_node("ask", lambda state: {"items": [lib.interrupt("sure?")]})
+    builder.add_edge(["c++", "a+b", "d"], "ask")
+    return builder.compile(checkpointer=saver, interrupt_before=["ask"])
+
+
+def deltas(lib: Any, saver: Any, channel: Any = operator.add) -> Any:
+    """Nodes in a row that add to a list, by a reducer or in a channel."""
+    builder = lib.StateGraph(TypedDict("Listed", {"items": Annotated[list[Any], channel]}))
+    builder.add_sequence([(name, lambda state, name=name: {"items": [name]}) for name in "abc"])
+    return builder.add_edge(lib.START, "a").compile(checkpointer=saver)
+
+
+def deltas_inside(lib: Any, saver: Any, channel: Any = operator.add, asks: str = "after") -> Any:
+    """A graph with such a list inside, and a question after or in it."""
+    inner = lib.StateGraph(TypedDict("Listed", {"items": Annotated[list[Any], channel]}))
+    inner.add_node("a", lambda state: {"items": ["a"]})
+    inner.add_node("b", lambda state: {"items": [lib.interrupt("?") if asks == "in" else "b"]})
+    builder = lib.StateGraph(Items)
+    builder.add_node("inner", inner.add_edge(lib.START, "a").add_edge("a", "b").compile())
+    builder.add_node("after", lambda state: {"items": [lib.interrupt("sure?")]})
+    builder.add_edge(lib.START, "inner").add_edge("inner", "after")
+    return builder.compile(checkpointer=saver)
+
+
+def asks_twice(lib: Any, saver: Any) -> Any:
+    """A node that asks twice, beside one that asks once."""
+
+    def twice(state: Any) -> Any:
+        return {"items": [lib.interrupt("name?"), lib.interrupt("age?")]}
+
+    builder = lib.StateGraph(Items)
+    builder.add_node("twice", twice)
+    builder.add_node("once", lambda state: {"items": [lib.interrupt("sure?")]})
+    return builder.add_edge(lib.START, "twice").add_edge(lib.START, "once").compile(saver)
+
+
+def fails_otherwise(lib: Any, saver: Any) -> Any:
+    """Two nodes, of which one fails as often as it is run, each time with another error."""
+    failures: list[int] = []
+
+    def bad(state: Any) -> Any:
+        failures.append(len(failures))
+        raise ValueError(f"failure {len(failures)}")
+
+    builder = lib.StateGraph(Items)
+    builder.add_node("bad", bad)
+    builder.add_node("good", lambda state: {"items": ["good"]})
+    return builder.add_edge(lib.START, "bad").add_edge(lib.START, "good").compile(saver)
+
+
+def by_hand(lib: Any, saver: Any) -> Any:
+    """Two nodes of a Pregel that is made of channels, without a builder."""
+    first = lib.NodeBuilder().subscribe_only("a").do(lambda number: number + 1).write_to("b")
+    second = lib.NodeBuilder().subscribe_only("b").do(lambda number: number * 10).write_to("c")
+    return lib.Pregel(
+        nodes={"first": first, "second": second},
+        channels={"a": lib.EphemeralValue(int), "b": lib.LastValue(int), "c": lib.LastValue(int)},
+        input_channels="a",
+        output_channels="c",
+        checkpointer=saver,
+    )

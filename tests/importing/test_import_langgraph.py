@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from langgraph.channels.delta import DeltaChannel as PeerDeltaChannel
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
 from tests.differential.normal import Normaliser
@@ -73,7 +75,8 @@ def _task(task: Any) -> Any:
 
 
 INPUT: Any = {"items": ["in"]}
-MAKERS: list[Make] = [apps.asker, apps.fan, apps.own_and_inner]
+TOO_DEEP = '{"a": ' + "[" * 2000 + "]" * 2000 + "}"
+MAKERS: list[Make] = [apps.asker, apps.fan, apps.own_and_inner, apps.pluses]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -365,6 +368,71 @@ def test_what_was_sent_before_format_4_is_found_among_the_writes(source: Path) -
     assert done == {"items": ["in", "go", "x", "x!", "y", "y!", "late"]}
 
 
+def test_a_graph_made_by_hand_keeps_its_values_and_says_that_nothing_waits(source: Path) -> None:
+    with peer(source, apps.by_hand) as graph:
+        graph.invoke(1, AT, interrupt_before=["second"])
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert moved.outcome == "imported"
+    assert "made by hand: what was to run next is not known" in moved.notes[0]
+    assert apps.by_hand(PLAIT, saver).get_state(AT).next == ()
+
+
+def updates_of(every: int) -> Any:
+    """LangGraph's channel that stores a list's updates, and the list now and then."""
+
+    def add(items: list[Any], updates: Any) -> list[Any]:
+        return [*items, *(item for update in updates for item in update)]
+
+    return PeerDeltaChannel(add, snapshot_frequency=every)
+
+
+def test_a_thread_of_a_delta_channel_is_imported_once_its_value_was_written(source: Path) -> None:
+    with peer(source, partial(apps.deltas, channel=updates_of(100))) as graph:
+        graph.invoke(INPUT, AT)
+    (refused,) = import_langgraph(source, InMemorySaver()).threads
+    assert refused.outcome == "refused"
+    assert "an ordinary reducer in the old program, and write its value once" in refused.problem
+    with peer(source, apps.deltas) as graph:
+        graph.update_state(AT, {"items": ["more"]})
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    assert moved.notes == [
+        "4 older checkpoints are without a value of key 'items': it was a DeltaChannel, of which "
+        "LangGraph stores the updates"
+    ]
+    graph = apps.deltas(PLAIT, saver)
+    assert graph.get_state(AT).values == {"items": ["in", "a", "b", "c", "more"]}
+
+
+@pytest.mark.parametrize("asks", ["after", "in"])
+def test_a_delta_channel_of_a_graph_inside_matters_only_while_that_goes_on(
+    source: Path, asks: str
+) -> None:
+    with peer(source, partial(apps.deltas_inside, channel=updates_of(100), asks=asks)) as graph:
+        graph.invoke(INPUT, AT)
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    if asks == "in":
+        assert (moved.outcome, "namespace 'inner:" in moved.problem) == ("refused", True)
+        return
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    graph = apps.deltas_inside(PLAIT, saver)
+    assert graph.invoke(PLAIT.Command(resume="yes"), AT)["items"][-3:] == ["a", "b", "yes"]
+
+
+def test_a_delta_channel_that_was_stored_whole_is_imported_as_it_is(source: Path) -> None:
+    with peer(source, partial(apps.deltas, channel=updates_of(2))) as graph:
+        graph.invoke(INPUT, AT)
+        right = graph.get_state(AT).values
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert (moved.outcome, moved.problem) == ("imported", "")
+    assert apps.deltas(PLAIT, saver).get_state(AT).values == right
+    assert right == {"items": ["in", "a", "b", "c"]}
+
+
 def test_a_module_that_was_renamed_is_found_under_its_new_name(source: Path) -> None:
     with PeerSaver.from_conn_string(str(source)) as saver:
         apps.typed(LANGGRAPH, saver).invoke(INPUT, AT)
@@ -405,6 +473,88 @@ def test_repeating_adds_what_is_new_and_leaves_alone_what_has_gone_on(source: Pa
     assert moved.get_state(AT).values["items"][-1] == "here"
 
 
+def answered(graph: Any, question: str, answer: str, lib: Any = LANGGRAPH) -> None:
+    """Answer one of the questions that a thread waits with."""
+    asked = {each.value: each.id for each in graph.get_state(AT).interrupts}
+    graph.invoke(lib.Command(resume={asked[question]: answer}), AT)
+
+
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "sqlite"])
+def test_repeating_adds_answers_that_led_to_no_new_checkpoint(source: Path, memory: bool) -> None:
+    saver = InMemorySaver() if memory else SqliteSaver(source.with_name("plait.db"))
+    moved = apps.asks_twice(PLAIT, saver)
+    with peer(source, apps.asks_twice) as graph:
+        graph.invoke(INPUT, AT)
+        import_langgraph(source, saver)
+        for question in ("name?", "sure?"):
+            answered(graph, question, "there")
+            (again,) = import_langgraph(source, saver).threads
+            assert (again.outcome, again.checkpoints) == ("imported", 0)
+            assert told(moved) == told(graph)
+            assert import_langgraph(source, saver).threads[0].outcome == "present"
+    answered(moved, "age?", "here", PLAIT)
+    assert moved.get_state(AT).values == {"items": ["in", "there", "there", "here"]}
+
+
+def test_repeating_adds_answers_to_the_questions_of_graphs_inside(source: Path) -> None:
+    saver = InMemorySaver()
+    moved = apps.asker(PLAIT, saver)
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        import_langgraph(source, saver)
+        graph.invoke(LANGGRAPH.Command(resume="one"), AT)
+        (again,) = import_langgraph(source, saver).threads
+        assert (again.outcome, again.checkpoints) == ("imported", 0)
+        assert told(moved, subgraphs=True) == told(graph, subgraphs=True)
+        done = moved.invoke(PLAIT.Command(resume="two"), AT)
+        assert done == graph.invoke(LANGGRAPH.Command(resume="two"), AT)
+
+
+@pytest.mark.parametrize("make", [apps.asks_twice, apps.asker])
+def test_a_thread_that_was_answered_here_is_left_alone_whatever_happened_there(
+    source: Path, make: Make
+) -> None:
+    saver = InMemorySaver()
+    with peer(source, make) as graph:
+        graph.invoke(INPUT, AT)
+        import_langgraph(source, saver)
+        moved = make(PLAIT, saver)
+        first = moved.get_state(AT).interrupts[0]
+        moved.invoke(PLAIT.Command(resume={first.id: "here"}), AT)
+        right = told(moved, subgraphs=True)
+        assert import_langgraph(source, saver).threads[0].outcome == "moved on"
+        graph.invoke(LANGGRAPH.Command(resume={first.id: "there"}), AT)
+        (left,) = import_langgraph(source, saver).threads
+        assert (left.outcome, left.problem) == (
+            "moved on",
+            "it has gone on here since it was imported",
+        )
+    assert told(moved, subgraphs=True) == right
+
+
+def test_repeating_adds_how_a_task_has_failed_since(source: Path) -> None:
+    saver = InMemorySaver()
+    with peer(source, apps.fails_otherwise) as graph:
+        for failure in (1, 2):
+            with pytest.raises(ValueError, match=f"failure {failure}"):
+                graph.invoke(INPUT if failure == 1 else None, AT)
+            assert import_langgraph(source, saver).threads[0].outcome == "imported"
+            errors = [task.error for task in apps.fails(PLAIT, saver).get_state(AT).tasks]
+            assert f"failure {failure}" in repr(errors)
+
+
+def test_a_thread_that_was_pruned_here_is_not_imported_again(source: Path) -> None:
+    saver = InMemorySaver()
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        for answer in ("one", "two"):
+            graph.invoke(LANGGRAPH.Command(resume=answer), AT)
+    import_langgraph(source, saver)
+    saver.prune(["t"], strategy="keep_latest")
+    assert import_langgraph(source, saver).threads[0].outcome == "present"
+    assert len(list(saver.list(AT))) == 1
+
+
 def test_an_import_that_was_cut_off_anywhere_is_taken_up_again(source: Path) -> None:
     with peer(source, apps.asker) as graph:
         graph.invoke(INPUT, AT)
@@ -415,6 +565,29 @@ def test_an_import_that_was_cut_off_anywhere_is_taken_up_again(source: Path) -> 
         with suppress(InjectedCrash):
             import_langgraph(source, faulty)
         import_langgraph(source, FaultySaver(inner), threads=["t"])
+        assert told(apps.asker(PLAIT, inner), subgraphs=True) == right, f"cut off at {point}"
+        if not faulty.failed:
+            break
+    assert point > 8
+
+
+def test_an_import_of_what_is_new_that_was_cut_off_anywhere_is_taken_up_again(
+    source: Path,
+) -> None:
+    first = source.with_name("first.db")
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    first.write_bytes(source.read_bytes())
+    with peer(source, apps.asker) as graph:
+        graph.invoke(LANGGRAPH.Command(resume="one"), AT)
+        right = told(graph, subgraphs=True)
+    for point in range(1, 100):
+        inner = InMemorySaver()
+        import_langgraph(first, inner)
+        faulty = FaultySaver(inner, at=point, fault="crash")
+        with suppress(InjectedCrash):
+            import_langgraph(source, faulty)
+        import_langgraph(source, FaultySaver(inner))
         assert told(apps.asker(PLAIT, inner), subgraphs=True) == right, f"cut off at {point}"
         if not faulty.failed:
             break
@@ -442,6 +615,18 @@ def test_a_database_that_is_none_of_langgraphs_is_refused(tmp_path: Path) -> Non
         (tmp_path / "text").write_text("no database " * 100)
         with pytest.raises(StorageError):
             import_langgraph(tmp_path / "text", saver)
+
+
+def test_metadata_that_are_nested_too_deeply_refuse_their_thread_and_no_other(source: Path) -> None:
+    with peer(source, apps.deltas) as graph:
+        graph.invoke(INPUT, AT)
+        graph.invoke(INPUT, {"configurable": {"thread_id": "u"}})
+    with sqlite3.connect(source) as conn:
+        conn.execute("UPDATE checkpoints SET metadata = ? WHERE thread_id = 't'", (TOO_DEEP,))
+    conn.close()
+    refused, other = import_langgraph(source, InMemorySaver()).threads
+    assert (refused.outcome, other.outcome) == ("refused", "imported")
+    assert "Thread 't': checkpoint" in refused.problem
 
 
 def test_a_storage_that_fails_leaves_no_half_a_thread(source: Path) -> None:
@@ -483,6 +668,33 @@ def test_from_postgres_to_postgres(postgres_server: Server) -> None:
             ]
         with pytest.raises(ConfigError, match="checkpoint_blobs"):
             import_langgraph(new, InMemorySaver())
+
+
+def test_an_older_database_of_postgres_does_without_paths_and_a_shallow_one_is_named(
+    postgres_server: Server,
+) -> None:
+    from langgraph.checkpoint.postgres import PostgresSaver as PeerPostgres
+    from langgraph.checkpoint.postgres.shallow import ShallowPostgresSaver
+
+    with postgres_server.database() as old:
+        with PeerPostgres.from_conn_string(old) as peer_saver:
+            peer_saver.setup()
+            apps.deltas(LANGGRAPH, peer_saver).invoke(INPUT, AT)
+        with psycopg.connect(old, autocommit=True) as conn:
+            conn.execute("ALTER TABLE checkpoint_writes DROP COLUMN task_path")
+        saver = InMemorySaver()
+        assert [each.problem for each in import_langgraph(old, saver).threads] == [""]
+        assert apps.deltas(PLAIT, saver).get_state(AT).values["items"] == ["in", "a", "b", "c"]
+        with psycopg.connect(old, autocommit=True) as conn:
+            conn.execute("UPDATE checkpoints SET metadata = %s", (TOO_DEEP,))
+        (refused,) = import_langgraph(old, InMemorySaver()).threads
+        assert (refused.outcome, "cannot be read" in refused.problem) == ("refused", True)
+    with postgres_server.database() as old:
+        with psycopg.connect(old, autocommit=True) as conn:
+            for statement in ShallowPostgresSaver.MIGRATIONS[:4]:
+                conn.execute(statement)
+        with pytest.raises(ConfigError, match="ShallowPostgresSaver, which cannot be imported"):
+            import_langgraph(old, InMemorySaver())
 
 
 def plait(*arguments: Any) -> subprocess.CompletedProcess[str]:

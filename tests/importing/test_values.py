@@ -14,11 +14,12 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import langchain_core.messages as theirs
 import langgraph.types as peer_types
 import numpy as np
+import ormsgpack
 import pytest
 from langchain_core import outputs, prompt_values
 from langchain_core.agents import AgentAction, AgentActionMessageLog, AgentFinish, AgentStep
@@ -26,7 +27,16 @@ from langchain_core.documents import Document
 from langchain_core.documents.base import Blob
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import Item, SearchItem
-from pydantic import AliasChoices, BaseModel, Field, RootModel
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    SecretStr,
+    computed_field,
+    field_serializer,
+)
 from tests.differential.normal import Normaliser
 
 from plait import messages, types
@@ -177,8 +187,6 @@ FIELDS: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("package", ["langchain", "langchain_classic"])
 def test_actions_of_the_older_agents_become_plaits(package: str) -> None:
-    import ormsgpack
-
     given = {"tool": "t", "tool_input": "i", "log": "l", "tool_call_id": "c",
              "message_log": [{"type": "ai", "content": "yes"}]}  # fmt: skip
     parts = [f"{package}.agents.output_parsers.tools", "ToolAgentAction", given, None]
@@ -188,8 +196,6 @@ def test_actions_of_the_older_agents_become_plaits(package: str) -> None:
 
 
 def test_a_model_within_another_that_is_of_no_known_type_is_damage() -> None:
-    import ormsgpack
-
     for inner in ({"type": "Send"}, {"type": 1}, {}):
         parts = ["langchain_core.outputs", "ChatGeneration", {"message": inner}, None]
         with pytest.raises(CorruptCheckpointError, match="a model of type"):
@@ -212,6 +218,40 @@ def test_classes_of_the_program_come_back_once_they_are_registered(value: Any) -
     registry.register(type(value))
     back = load(tag, data, registry)
     assert (back, type(back)) == (value, type(value))
+
+
+class Pair(NamedTuple):
+    x: int
+    y: int
+
+
+def test_a_class_that_was_renamed_is_found_by_the_name_that_it_is_registered_under() -> None:
+    tag, data = JsonPlusSerializer().dumps_typed(Point(1, 3))
+    registry = GLOBAL.child()
+    with pytest.raises(UnregisteredTypeError, match=rf"name='{__name__}:Point'"):
+        load(tag, data, registry)
+    registry.register(Pair, name=f"{__name__}:Point")
+    back = load(tag, data, registry)
+    assert (back, type(back)) == (Pair(1, 3), Pair)
+
+
+class Shop:
+    class Point(NamedTuple):
+        x: int
+        y: int
+
+
+def test_a_name_that_two_classes_share_is_that_of_neither_until_one_is_registered_under_it() -> (
+    None
+):
+    data = ormsgpack.packb(ormsgpack.Ext(2, ormsgpack.packb([__name__, "Point", {"x": 1, "y": 2}])))
+    registry = GLOBAL.child()
+    registry.register(Point)
+    registry.register(Shop.Point)
+    with pytest.raises(UnregisteredTypeError, match=rf"name='{__name__}:Point'"):
+        load("msgpack", data, registry)
+    registry.register(Shop.Point, name=f"{__name__}:Point")
+    assert type(load("msgpack", data, registry)) is Shop.Point
 
 
 class Sign(Enum):
@@ -264,6 +304,95 @@ def test_models_with_aliases_or_without_fields_come_back(value: Any) -> None:
     assert (back, type(back)) == (value, type(value))
 
 
+class Square(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    side: int
+
+    @computed_field
+    @property
+    def area(self) -> int:
+        return self.side**2
+
+
+class Circle(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["circle"] = "circle"
+    radius: int
+
+
+class Plan(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    at: tuple[int, int]
+    first: Circle | Square
+    rooms: dict[str, list[Square]]
+
+
+PLAN = Plan(at=(1, 2), first=Square(side=2), rooms={"a": [Square(side=1), Square(side=3)]})
+
+
+@pytest.mark.parametrize("value", [Square(side=2), PLAN], ids=lambda each: type(each).__name__)
+def test_models_that_compute_fields_and_are_strict_come_back(value: Any) -> None:
+    registry = GLOBAL.child()
+    registry.register_schema(type(value))
+    back = load(*JsonPlusSerializer().dumps_typed(value), registry)
+    assert (back, type(back)) == (value, type(value))
+
+
+class Dated(BaseModel):
+    day: dt.date
+    word: str = Field("open sesame", exclude=True)
+
+    @field_serializer("day")
+    def _shown(self, day: dt.date) -> str:
+        return day.strftime("%d/%m/%Y")
+
+
+def test_a_model_that_does_not_take_what_it_dumps_is_named_and_nothing_in_it_shown() -> None:
+    registry = GLOBAL.child()
+    registry.register(Dated)
+    tag, data = JsonPlusSerializer().dumps_typed(Dated(day=dt.date(2026, 11, 29)))
+    with pytest.raises(CorruptCheckpointError, match=r"Dated does not take .*day: ") as caught:
+        load(tag, data, registry)
+    assert "29/11/2026" not in str(caught.value)
+    odd = ormsgpack.Ext(5, ormsgpack.packb([__name__, "Square", {"side": 1, "other": 2}]))
+    registry.register(Square)
+    with pytest.raises(CorruptCheckpointError, match=r"Square does not take .*other: "):
+        load("msgpack", ormsgpack.packb(odd), registry)
+
+
+class Login(BaseModel):
+    name: str
+    password: SecretStr
+
+
+@pytest.mark.parametrize("value", [SecretStr("sesame"), Login(name="Ali", password="sesame")])  # type: ignore[arg-type]
+def test_secrets_come_back_where_schemas_name_them(value: Any) -> None:
+    tag, data = JsonPlusSerializer().dumps_typed(value)
+    registry = GLOBAL.child()
+    with pytest.raises(UnregisteredTypeError):
+        load(tag, data, registry)
+    registry.register_schema(type(value))
+    assert load(tag, data, registry) == value
+
+
+def test_a_named_tuple_that_has_other_fields_by_now_keeps_those_of_the_same_names() -> None:
+    class Person(NamedTuple):
+        name: str
+        nick: str
+        mail: str
+
+    tag, data = JsonPlusSerializer().dumps_typed(Person("Ada", "Countess", "ada@x"))
+
+    class Person(NamedTuple):  # type: ignore[no-redef]
+        phone: str = "none"
+        mail: str = ""
+        name: str = ""
+
+    registry = GLOBAL.child()
+    registry.register(Person)
+    assert load(tag, data, registry) == Person(name="Ada", mail="ada@x")
+
+
 def test_json_of_old_checkpoints_is_read_too() -> None:
     """LangGraph wrote JSON with constructor calls before it wrote msgpack."""
     human = b"""{"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages",
@@ -299,10 +428,16 @@ class Slotted:
     b: Any = None
 
 
+class Loose(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    number: int
+
+
 SHARED = ["same"]
 OWN: list[Any] = [
     Basket("Ann"), {"b": [Basket("Bob"), {1, 2}]}, Order(number=1), Slotted(1, {2}),
-    Order(number=1, parts=[Order(number=2)]), [SHARED, SHARED], Fraction(-1, 3), Fraction(4),
+    Order(number=1, parts=[Order(number=2)]), Loose(number=1, more=2),  # type: ignore[call-arg]
+    [SHARED, SHARED], Fraction(-1, 3), Fraction(4),
 ]  # fmt: skip
 
 
@@ -312,7 +447,7 @@ def test_pickled_values_come_back_and_nothing_is_unpickled(value: Any, protocol:
     if isinstance(value, zoneinfo.ZoneInfo):
         pytest.skip("a ZoneInfo is pickled as a call of its class's own method")
     registry = GLOBAL.child()
-    for cls in (Basket, Point, Colour, Order, Slotted):
+    for cls in (Basket, Point, Colour, Order, Slotted, Loose):
         registry.register(cls)
     data = pickle.dumps(value, protocol)
     with pytest.MonkeyPatch.context() as patch:
@@ -371,8 +506,6 @@ def test_pickled_arrays_of_more_than_plain_numbers_are_refused(value: Any) -> No
 
 
 def test_an_array_that_says_how_many_bytes_it_has_gets_none() -> None:
-    import ormsgpack
-
     parts = ormsgpack.packb(["<i8", [1], "C", 10**15])
     with pytest.raises(CorruptCheckpointError, match="without bytes"):
         load("msgpack", ormsgpack.packb(ormsgpack.Ext(6, parts)))

@@ -1,6 +1,7 @@
 """The console script `plait check-deploy`, in a process of its own, on a real file."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_it_succeeds_where_every_thread_resumes(database: Path) -> None:
     assert ran.stdout == "4 threads: 4 resume, 0 migrate, 0 break\n"
     every = plait("check-deploy", "shop:same", "--db", str(database), "--all")
     assert every.stdout.startswith("resumes done (at its end)\n")
+
+
+def test_a_thread_that_cannot_be_read_is_at_no_end(tmp_path: Path, database: Path) -> None:
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(database.read_bytes())
+    with sqlite3.connect(damaged) as conn:
+        conn.execute("UPDATE checkpoints SET record = x'00' WHERE lane = 1")
+    conn.close()
+    ran = plait("check-deploy", "shop:same", "--db", str(damaged))
+    assert ran.returncode == 1
+    assert ran.stdout.startswith("breaks done (unreadable)\n  breaks: it cannot be read: ")
 
 
 def test_of_several_graphs_in_one_database_each_finds_its_own(database: Path) -> None:

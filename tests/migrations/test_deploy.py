@@ -1,18 +1,19 @@
 """Before new code goes live, `check` says what it makes of every thread, and touches none."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from plait import START, Command, InMemorySaver, Send, SqliteSaver, StateGraph, deploy, interrupt
 from plait.channels import Topic, UntrackedValue
 from plait.checkpoint.log.requests import DropLanes, Renew, Transact
+from plait.checkpoint.serde import GLOBAL
 from plait.errors import ConfigError, MigrationError, UnreachableNodeWarning, UnusedAnswerWarning
 
 from . import shop
@@ -405,6 +406,62 @@ def test_a_key_that_is_not_stored_any_more_is_told(saver: Any) -> None:
     assert not graph(After).invoke(Command(resume="yes"), thread("1"))
     (found,) = deploy.check(graph(After), saver).threads
     assert found.verdict == "resumes"
+
+
+class Older(BaseModel):
+    price: int
+
+
+class Newer(BaseModel):
+    price: int
+    tags: list[str] = Field(default_factory=list)
+    currency: str
+
+
+@dataclass
+class OlderOffer:
+    parts: list[Older]
+
+
+@dataclass
+class NewerOffer:
+    parts: list[Newer]
+    sold: bool = False
+    by: Signed = field(default_factory=lambda: Signed("shop"))
+    notes: str = field(init=False)
+
+
+class Offers(TypedDict, total=False):
+    offers: list[Any]
+
+
+def test_objects_that_were_stored_before_their_class_got_a_field_break(saver: Any) -> None:
+    def graph(offer: Any, part: Any, **settings: Any) -> Any:
+        GLOBAL.register(offer, name="tests.migrations:Offer")
+        GLOBAL.register(part, name="tests.migrations:Part")
+        builder = StateGraph(Offers, **settings)
+        builder.add_node("ask", lambda state: {"offers": [interrupt("?")]})
+        return builder.add_edge(START, "ask").compile(checkpointer=saver)
+
+    graph(OlderOffer, Older).invoke({"offers": [OlderOffer([Older(price=1)])]}, thread("1"))
+    report = deploy.check(graph(NewerOffer, Newer), saver)
+    (found,) = report.threads
+    assert [finding.what.partition(". ")[0] for finding in found.findings] == [
+        "key 'offers' holds NewerOffer that was stored without its 'by'",
+        "key 'offers' holds Newer that was stored without its 'currency'",
+    ]
+    assert not report.ok
+
+    def fill_in(values: Any) -> Any:
+        for offer in values["offers"]:
+            offer.by = Signed("shop")
+            offer.parts = [Newer(price=part.price, currency="EUR") for part in offer.parts]
+        return values
+
+    (found,) = deploy.check(
+        graph(NewerOffer, Newer, version=2, migrations={1: fill_in}), saver
+    ).threads
+    assert found.verdict == "migrates"
 
 
 def test_a_damaged_thread_breaks_and_the_others_are_still_told(tmp_path: Path) -> None:

@@ -89,10 +89,21 @@ def as_plain(value: Any) -> Any:
     """An object as JSON can tell it."""
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
-        return dump()
+        try:
+            return dump()
+        except Exception:  # any code may dump and show
+            return shown(value)
     if isinstance(value, (set, frozenset, tuple)):
         return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return repr(value)
+    return shown(value)
+
+
+def shown(value: object) -> str:
+    """A value as Python shows it; objects that cannot show themselves are told by their class."""
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}: {error}>"
 
 
 def time_of(seconds: float) -> str:

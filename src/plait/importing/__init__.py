@@ -7,6 +7,7 @@ decoded against a closed table of types: nothing that they name is imported or c
 - `values`, `pickles`, `known`: its bytes, and the objects in them.
 - `places`: ids and namespaces, there and here.
 - `threads`: a thread's checkpoints and pending work, as plait's.
+- `again`: what is new of a thread that was imported before.
 - `moving`: writing them, and the report.
 """
 

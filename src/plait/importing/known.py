@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
@@ -27,10 +27,13 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, cast
 from uuid import UUID
 
+from plait.checkpoint.log.records import is_dict, is_list
 from plait.checkpoint.serde import Registry
 from plait.checkpoint.serde.plain import known_zone
+from plait.checkpoint.serde.pydantic_values import is_pydantic_value
+from plait.checkpoint.serde.schema import named_types
 from plait.checkpoint.serde.shapes import is_model, shape_of
-from plait.errors import StorageError, UnregisteredTypeError
+from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 from plait.importing.calls import Array, Call, damaged
 from plait.importing.langchain import from_langchain
 from plait.store.base.items import GetOp, Item, SearchItem
@@ -63,6 +66,11 @@ def _interrupt(**given: Any) -> Interrupt:
 
 def _overwrite(value: Any, type: str = "") -> Overwrite:
     return Overwrite(value)
+
+
+def _snapshot(value: Any) -> Any:
+    """What a `DeltaChannel` holds where LangGraph has stored it whole."""
+    return value
 
 
 def _hashable(item: Any) -> Any:
@@ -99,6 +107,7 @@ _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("uuid", "UUID"): UUID,
     ("zoneinfo", "ZoneInfo"): known_zone,
     ("langchain_core.messages.base", "TextAccessor"): str,  # a message's `text`
+    ("langgraph.checkpoint.serde.types", "_DeltaSnapshot"): _snapshot,
     ("langgraph.store.base", "GetOp"): GetOp,
     ("langgraph.store.base", "Item"): Item,
     ("langgraph.store.base", "SearchItem"): SearchItem,
@@ -166,7 +175,7 @@ class Known:
         if (made := from_langchain(call)) is not None:
             return made
         module = self._modules.get(call.module, call.module)
-        cls = self._registry.find(module, call.name)
+        cls = self._registry.find(module, call.name) or self._registry.find(*name)
         if cls is None:
             raise _unknown(module, call.name)
         return _own(cls, call)
@@ -182,18 +191,59 @@ def _own(cls: type[Any], call: Call) -> Any:
         known = any(member.value == call.args[0] for member in cls)
         return shape_of(cls)[1](*(call.args if known else map(_hashable, call.args)))
     if is_model(cls):
-        dumped = call.args[0] if call.args else call.kwargs
-        return cls.model_validate(dumped, by_name=True)  # not by aliases
-    fields: Any = getattr(cls, "_fields", None)
-    if fields is not None and tuple in cls.__mro__:
-        given = call.args or [call.kwargs[name] for name in fields if name in call.kwargs]
-        return shape_of(cls)[1](list(given))
+        return _model(cls, call.args[0] if call.args else call.kwargs)
+    if hasattr(cls, "_fields") and tuple in cls.__mro__:
+        return shape_of(cls)[1](list(call.args) if call.args else call.kwargs)
+    if call.args and is_pydantic_value(cls):
+        return cls(*call.args)
     if call.args:
         raise UnregisteredTypeError(
             f"{call.module}.{call.name} was stored by what it was called with, which plait does "
             "not do. Store it as a dataclass or a pydantic model in the old program"
         )
     return shape_of(cls)[1](call.kwargs)
+
+
+def _model(cls: type[Any], dumped: Any) -> Any:
+    """A model of what it dumps, by its own validators. Tuples in it became lists, so that it cannot
+    be strict; and it dumps what it computes, which it may not take."""
+    while True:
+        try:
+            return cls.model_validate(dumped, strict=False, by_name=True)  # not by aliases
+        except ValueError as error:
+            wrong: list[Any] = getattr(error, "errors", list)()
+            places = [each["loc"] for each in wrong if _is_computed(cls, each)]
+            if not sum(_dropped(dumped, place) for place in places):
+                raise _unread(cls, wrong, error) from None
+
+
+def _is_computed(cls: type[Any], error: Mapping[str, Any]) -> bool:
+    """Whether what a model does not take is a field that one of its models computes."""
+    if error["type"] != "extra_forbidden":
+        return False
+    models: Any = filter(is_model, (cls, *named_types(cls, {})))
+    return any(error["loc"][-1] in model.model_computed_fields for model in models)
+
+
+def _dropped(dumped: Any, loc: Sequence[Any]) -> bool:
+    """Drop what stands at a place in plain data, as pydantic tells it; False if nothing did."""
+    *way, last = loc
+    for step in way:
+        if (is_dict(dumped) and step in dumped) or (is_list(dumped) and type(step) is int):
+            dumped = dumped[step]  # other steps say which model of a union it was tried with
+    if not (is_dict(dumped) and last in dumped):
+        return False
+    del dumped[last]
+    return True
+
+
+def _unread(cls: type[Any], wrong: Sequence[Any], error: ValueError) -> CorruptCheckpointError:
+    """A model does not take what it dumped. What stands in it is not shown."""
+    told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+    return CorruptCheckpointError(
+        f"{cls.__module__}.{cls.__qualname__} does not take what was stored of it, which is what "
+        f"it dumps ({told or error!s:.200}). Give it a model_validator(mode='before') that does"
+    )
 
 
 def _array(array: Array) -> Any:
@@ -211,8 +261,9 @@ def _array(array: Array) -> Any:
 def _unknown(module: str, name: str) -> UnregisteredTypeError:
     return UnregisteredTypeError(
         f"it is of type {module:.100}.{name:.100}, which is not registered here. If it is a class "
-        f"of yours, register it before the import: plait.checkpoint.serde.register({name:.100}); "
-        "on the command line, name the graph whose schemas name it: --graph module:attribute"
+        f"of yours, register it before the import: plait.checkpoint.serde.register({name:.100}), "
+        f"or, if it has another name by now, register(..., name='{module:.100}:{name:.100}'); on "
+        "the command line, name the graph whose schemas name it: --graph module:attribute"
     )
 
 

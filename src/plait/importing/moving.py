@@ -9,13 +9,13 @@ since is added, as long as nobody has gone on with the thread here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deleting import delete_thread, released
-from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.keys import pack
 from plait.checkpoint.log.progress import Progress, Tell
 from plait.checkpoint.log.reader import writes_of
 from plait.checkpoint.log.requests import (
@@ -31,6 +31,7 @@ from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import GLOBAL
 from plait.errors import ConfigError, StorageError, StorageUnavailableError, ThreadBusyError
+from plait.importing.again import Again, At, compare
 from plait.importing.known import Known
 from plait.importing.rows import Size, Source
 from plait.importing.sqlite import SqliteSource
@@ -175,7 +176,7 @@ def _move(
         moved.before = source.size(name)
         thread = PeerThread(source, name, known)
         session = saver.open_session(name, registry=registry)
-        moved.outcome = saver.run(_import(thread, session, moved, tell))
+        moved.outcome = saver.run(_import(source, known, thread, session, moved, tell))
         if moved.outcome != "moved on":
             moved.after = saver.run(_size_of(name))
             moved.notes = thread.notes()
@@ -189,22 +190,24 @@ def _move(
 
 
 def _import(
-    thread: PeerThread, session: LogSession, moved: ImportedThread, tell: Callable[..., None]
-) -> Plan[Outcome]:
+    source: Source, known: Known, thread: PeerThread, session: LogSession,
+    moved: ImportedThread, tell: Callable[..., None],
+) -> Plan[Outcome]:  # fmt: skip
     root: LaneRow | None = yield ReadLane(thread.thread_id, "")
-    lanes = thread.lanes()
-    head = None if root is None or root.head is None else unpack(root.head)
-    if head is not None:
-        if head not in thread.ids():
-            moved.problem = "it has gone on here since it was imported"
-            return "moved on"
-        if head == max(thread.ids()):  # the thread's own checkpoints come last
-            return "present"
+    begun = root is not None and root.head is not None
+    again = Again(left=True)
+    if begun:
+        again = yield from compare(PeerThread(source, thread.thread_id, known), session)
+    if not again.left:
+        moved.problem = "it has gone on here since it was imported"
+        return "moved on"
+    if again.whole:
+        return "present"
     yield from session.claim()
     try:
-        yield from released(session, _write(lanes, session, moved, tell))
+        yield from released(session, _write(thread.lanes(), again.stale, session, moved, tell))
     except StorageError:
-        if head is None:
+        if not begun:
             yield from delete_thread(session)
             moved.checkpoints = 0
         raise
@@ -212,8 +215,9 @@ def _import(
 
 
 def _write(
-    lanes: list[Lane], session: LogSession, moved: ImportedThread, tell: Callable[..., None]
-) -> Plan[None]:
+    lanes: list[Lane], stale: Set[At], session: LogSession, moved: ImportedThread,
+    tell: Callable[..., None],
+) -> Plan[None]:  # fmt: skip
     for lane in lanes:
         here = lane.here
         stored: LaneRow | None = yield ReadLane(session.thread_id, here)
@@ -223,10 +227,12 @@ def _write(
             present = {row.id for row in rows}
         target = session.nested(here)
         for step in lane.steps():
-            if pack(step.checkpoint.id) in present:
+            id = step.checkpoint.id
+            is_new = pack(id) not in present
+            if not is_new and (here, id) not in stale:
                 continue
             yield from target.commit(step.checkpoint, step.writes)
-            moved.checkpoints += 1
+            moved.checkpoints += is_new
             if moved.checkpoints % _PAGE == 0:
                 tell(records=moved.checkpoints)
 

@@ -354,7 +354,7 @@ def _fields(state: Any) -> dict[str, Any]:
     if not is_dict(state):
         raise damaged("an object's state is no mapping")
     if "__pydantic_fields_set__" in state:  # a model of pydantic's
-        return _fields(state.get("__dict__"))
+        return {**_fields(state.get("__dict__")), **_fields(state.get("__pydantic_extra__"))}
     if not all(type(key) is str for key in state):
         raise damaged("an attribute has no name")
     return state

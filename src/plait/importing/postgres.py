@@ -5,6 +5,7 @@ Nothing is set or prepared in the session: a transaction pooler lends it to othe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -26,8 +27,9 @@ _PAGE = 64
 _EMPTY = "empty"
 _TABLES = {"checkpoints", "checkpoint_blobs", "checkpoint_writes"}
 
-_FIND_TABLES = """
-SELECT table_name FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false))
+_FIND_COLUMNS = """
+SELECT table_name, column_name FROM information_schema.columns
+WHERE table_schema = ANY (current_schemas(false)) AND table_name = ANY (%s)
 """
 _THREADS = "SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id"
 _PARENTS = """
@@ -35,11 +37,11 @@ SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints
 WHERE thread_id = %s ORDER BY checkpoint_ns COLLATE "C", checkpoint_id COLLATE "C"
 """
 _TASKS = """
-SELECT DISTINCT checkpoint_ns, checkpoint_id, task_id, task_path FROM checkpoint_writes
+SELECT DISTINCT checkpoint_ns, checkpoint_id, task_id, {path} FROM checkpoint_writes
 WHERE thread_id = %s
 """
 _CHECKPOINTS = """
-SELECT checkpoint_id, parent_checkpoint_id, checkpoint, metadata FROM checkpoints
+SELECT checkpoint_id, parent_checkpoint_id, checkpoint::text, metadata::text FROM checkpoints
 WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id COLLATE "C" > %s
 ORDER BY checkpoint_id COLLATE "C" LIMIT %s
 """
@@ -52,9 +54,9 @@ SELECT channel, type, blob FROM checkpoint_blobs WHERE thread_id = %s AND checkp
 AND (channel, version) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
 """
 _WRITES = """
-SELECT task_id, task_path, channel, type, blob FROM checkpoint_writes
+SELECT task_id, {path}, channel, type, blob FROM checkpoint_writes
 WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s
-ORDER BY task_path COLLATE "C", task_id, idx
+ORDER BY {path} COLLATE "C", task_id, idx
 """
 _SIZES = (
     "SELECT count(*), coalesce(sum(pg_column_size(t.*)), 0) FROM checkpoints t "
@@ -87,15 +89,13 @@ class PostgresSource(Source):
             )
         try:
             self._conn.read_only = True
-            missing = _TABLES - {row[0] for row in self.rows(_FIND_TABLES)}
-            if missing:
-                raise ConfigError(
-                    f"This database is none of LangGraph's PostgresSaver: it lacks the tables "
-                    f"{sorted(missing)}. Give the URL that the old program's saver was opened with."
-                )
+            columns = {(row[0], row[1]) for row in self.rows(_FIND_COLUMNS, sorted(_TABLES))}
+            _check_columns(columns)
         except BaseException:
             self._conn.close()
             raise
+        # Savers of before 2025 did not store it.
+        self._path = "task_path" if ("checkpoint_writes", "task_path") in columns else "''"
 
     def rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
         with _reached(), self._conn.transaction():
@@ -106,17 +106,18 @@ class PostgresSource(Source):
         self._conn.close()
 
     def tasks(self, thread: str) -> Iterable[PeerTask]:
-        return [PeerTask(*row) for row in self.rows(_TASKS, thread)]
+        return [PeerTask(*row) for row in self.rows(_TASKS.format(path=self._path), thread)]
 
     def checkpoints(self, thread: str, ns: str) -> Iterator[PeerCheckpoint]:
         blobs = {(row[0], row[1]) for row in self.rows(_VERSIONS, thread, ns, _EMPTY)}
         last, rows = "", [()]
         while rows:
             rows = self.rows(_CHECKPOINTS, thread, ns, last, _PAGE)
-            for id, parent, tree, metadata in rows:
+            for id, parent, text, metadata in rows:
                 last = id
                 with told(thread, id):
-                    found = self._checkpoint(thread, ns, id, parent, tree, metadata, blobs)
+                    tree, facts = json.loads(text), json.loads(metadata or "{}")
+                    found = self._checkpoint(thread, ns, id, parent, tree, facts, blobs)
                 yield found
 
     def _checkpoint(
@@ -130,7 +131,7 @@ class PostgresSource(Source):
         blobs: set[tuple[str, str]],
     ) -> PeerCheckpoint:
         """A checkpoint whose small values lie in it and whose others lie in `checkpoint_blobs`."""
-        whole = checkpoint_of(id, parent or None, tree, metadata or {})
+        whole = checkpoint_of(id, parent or None, tree, metadata)
         apart = {
             name: version for name, version in whole.versions.items() if (name, version) in blobs
         }
@@ -149,9 +150,10 @@ class PostgresSource(Source):
         return {name: Stored(tag, blob or b"") for name, tag, blob in rows}
 
     def writes(self, thread: str, ns: str, checkpoint: str) -> list[PeerWrite]:
+        sql = _WRITES.format(path=self._path)
         return [
             PeerWrite(task, path, channel, tag or "null", blob or b"")
-            for task, path, channel, tag, blob in self.rows(_WRITES, thread, ns, checkpoint)
+            for task, path, channel, tag, blob in self.rows(sql, thread, ns, checkpoint)
         ]
 
     def size(self, thread: str) -> Size:
@@ -159,6 +161,22 @@ class PostgresSource(Source):
         for sql in _SIZES:
             total += Size(*self.rows(sql, thread)[0])
         return total
+
+
+def _check_columns(columns: set[tuple[str, str]]) -> None:
+    """Refuse a database that is not of the form that is read here."""
+    missing = _TABLES - {table for table, _ in columns}
+    if missing:
+        raise ConfigError(
+            f"This database is none of LangGraph's PostgresSaver: it lacks the tables "
+            f"{sorted(missing)}. Give the URL that the old program's saver was opened with."
+        )
+    if ("checkpoints", "checkpoint_id") not in columns:
+        raise ConfigError(
+            "This is a database of LangGraph's ShallowPostgresSaver, which cannot be imported. "
+            "Copy its threads in the old program: to a PostgresSaver on another database, by "
+            "update_state(config, values, as_node=...) for each."
+        )
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def told(thread: str, id: str) -> Generator[None]:
     """Errors of a whole checkpoint say which one."""
     try:
         yield
-    except (StorageError, ValueError, TypeError) as error:
+    except (StorageError, ValueError, TypeError, RecursionError) as error:
         known = isinstance(error, UnregisteredTypeError)
         kind = UnregisteredTypeError if known else CorruptCheckpointError
         raise kind(f"Thread {thread!r}: checkpoint {id} cannot be read: {error}.") from error

@@ -18,6 +18,7 @@ from plait.constants import (
     ERROR,
     INTERRUPT,
     JOIN,
+    NS_END,
     NS_SEP,
     NULL_TASK_ID,
     RESUME,
@@ -74,15 +75,15 @@ class PeerThread:
         """Results of `@task` calls that wait for their entrypoint to go on."""
         self.older = 0
         """Checkpoints of a format before today's."""
+        self.by_hand = False
+        """Whether it has no channel that says which node comes next."""
+        self.lacking: dict[str, int] = {}
+        """Key to in how many checkpoints its value is not stored."""
 
     def lanes(self) -> list[Lane]:
         """The thread's namespaces, the innermost first."""
         depth = sorted(self.parents, key=lambda ns: (-len(ns.split(NS_SEP)) if ns else 0, ns))
         return [Lane(self, ns) for ns in depth]
-
-    def ids(self) -> set[str]:
-        """The checkpoints of the thread itself, by their ids here."""
-        return {checkpoint_id(id) for id in self.parents.get("", ())}
 
     def notes(self) -> list[str]:
         """What a reader of the report should know."""
@@ -96,6 +97,16 @@ class PeerThread:
             found.append(
                 f"{self.older} checkpoints are of an older format: their values are there, what "
                 "was to run next may not be"
+            )
+        if self.by_hand:
+            found.append(
+                "it is of no StateGraph and no entrypoint, but of a Pregel that was made by hand: "
+                "what was to run next is not known, so it is at its end here"
+            )
+        for key, count in self.lacking.items():
+            found.append(
+                f"{count} older checkpoints are without a value of key {key!r}: it was a "
+                "DeltaChannel, of which LangGraph stores the updates"
             )
         return found
 
@@ -122,6 +133,15 @@ class Lane:
         self._past: dict[str, _Past] = {}
         self._starters: dict[str, None] = {}
         """Nodes that the input itself triggers."""
+
+    def ids(self) -> set[str]:
+        """Its checkpoints, by their ids here."""
+        return {checkpoint_id(id) for id in self._parents}
+
+    def is_working(self) -> bool:
+        """Whether tasks of its newest checkpoint have stored something."""
+        thread = self.thread
+        return bool(thread.source.writes(thread.thread_id, self.ns, max(self._parents)))
 
     @cached_property
     def here(self) -> str:
@@ -191,16 +211,31 @@ class Lane:
         return Step(new, writes)
 
     def _check(self, peer: PeerCheckpoint) -> None:
-        """Refuse what has no value to import; count what is old."""
-        self.thread.older += peer.format < _FORMAT
+        """Count what is old, and what lacks a value; refuse the newest checkpoint if it does."""
+        thread, is_newest = self.thread, peer.id == max(self._parents)
+        thread.older += peer.format < _FORMAT
+        if is_newest and not self.ns and peer.format == _FORMAT:
+            routed = (name == START or name.startswith((ROUTE, JOIN)) for name in peer.versions)
+            thread.by_hand = not any(routed)
         deltas = peer.metadata.get(_DELTAS)
-        lost = [name for name in deltas or () if name not in peer.held and name in peer.versions]
-        if lost:
-            raise UnregisteredTypeError(
-                f"{self._where(lost[0], peer.id)}: it is a DeltaChannel, of which LangGraph stores "
-                "the updates and not the value. Give the key an ordinary reducer in the old "
-                "program, and write its value once with update_state"
-            )
+        for name in deltas or ():
+            if name in peer.held or name not in peer.versions:
+                continue
+            if is_newest and self._goes_on(peer):
+                raise UnregisteredTypeError(
+                    f"{self._where(name, peer.id)}: it is a DeltaChannel, of which LangGraph "
+                    "stores the updates and not the value. Give the key an ordinary reducer in the "
+                    "old program, and write its value once with update_state"
+                )
+            thread.lacking[name] = thread.lacking.get(name, 0) + 1
+
+    def _goes_on(self, newest: PeerCheckpoint) -> bool:
+        """Whether a run may go on from the newest checkpoint: graphs inside are begun anew by each
+        super-step around them, if they have no memory."""
+        if not self.ns or NS_END not in self.ns.rpartition(NS_SEP)[2]:
+            return True
+        around = _text_map(newest.metadata.get("parents"))
+        return around.get("") == max(self.thread.parents.get("", ()), default=None)
 
     def _metadata(self, peer: PeerCheckpoint) -> dict[str, Any]:
         kept = {key: value for key, value in peer.metadata.items() if key != _DELTAS}
@@ -345,7 +380,8 @@ def _signalled(name: str, value: Any) -> tuple[str, bool]:
     if name.startswith(JOIN):
         sources, _, node = name.removeprefix(JOIN).rpartition(":")
         seen, finished = _join(value)
-        return node, set(seen) == set(sources.split("+")) and finished is not False
+        full = len("+".join(seen)) == len(sources)  # names may have a "+" themselves
+        return node, full and finished is not False
     return "", False
 
 

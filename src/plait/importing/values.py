@@ -25,7 +25,7 @@ MAX_DEPTH = 100
 """How deep extensions may be nested within each other."""
 
 _OPTIONS = ormsgpack.OPT_NON_STR_KEYS
-_ARRAY = 6
+_ARRAY, _DELTA = 6, 7
 _END = b"\x9d-plait-end-\x9d"
 _END_PACKED: bytes = ormsgpack.packb(_END)
 
@@ -185,6 +185,8 @@ class Decoder:
 def _call(raw: Raw) -> Call | Array:
     """What an extension says."""
     parts = _unpack(raw.data)
+    if raw.code == _DELTA:
+        return Call("langgraph.checkpoint.serde.types", "_DeltaSnapshot", (parts,), {})
     if not is_list(parts) or len(parts) < 3:
         raise damaged("an object does not say what it is")
     if raw.code == _ARRAY and len(parts) == 4:

@@ -49,6 +49,7 @@ from plait.checkpoint.serde.refusals import (
     AsKey,
     Path,
     damaged,
+    namesake,
     no_room,
     placed,
     too_deep,
@@ -442,6 +443,8 @@ class Codec:
         else:
             found = array_encoder(cls) or pandas_encoder(cls)
         if found is None:
+            if self.registry.by_name(name := self.registry.name_of(cls)) is not None:
+                raise namesake(cls, name)
             raise _unregistered(cls)
         self.encoders[cls] = found
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Iterator, MappingView
 from io import IOBase
 from types import (
     AsyncGeneratorType,
@@ -26,7 +27,6 @@ _NO_DATA = (
 """Kinds of objects that no codec can give a meaning in another process."""
 _NO_DATA_HAS = ({"acquire", "release"}, {"cursor", "commit"})
 """The methods of others: of locks, and of connections to databases."""
-
 Refused = TypeVar("Refused", bound=StorageError)
 Path: TypeAlias = "tuple[Path, Any] | None"
 """The way to a value inside another: the way to its holder, and its index or key there."""
@@ -76,17 +76,38 @@ def _no_data(cls: type) -> str | None:
             "that is no data. Store what is needed to make it again, or keep it out of the state, "
             "in the run's context."
         )
+    if issubclass(cls, (Iterator, MappingView)) and cls.__module__ == "builtins":
+        return "that is no data, but a way to some. Store list(value)."
     return None
+
+
+def namesake(cls: type, name: str) -> UnregisteredTypeError:
+    """An object was to be stored whose class shares its wire name with another one that is known,
+    such as `Box[Item]` of two modules' `Item`."""
+    return UnregisteredTypeError(
+        f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored: another class is "
+        f"known under the same name, {name!r} (perhaps this one, defined anew), and they could not "
+        "be told apart when they are read. Give each a name of its own, once: "
+        f"{_REGISTER}({cls.__name__}, name=...)"
+    )
 
 
 def unknown_name(name: str) -> UnregisteredTypeError:
     """Bytes name a type that the registry does not have."""
     module, _, qualname = name.rpartition(":")
-    if module == "__main__" and not hasattr(sys.modules[module], qualname.partition(".")[0]):
+    known = sys.modules.get(module)
+    gone = known is not None and not hasattr(known, qualname.partition(".")[0].partition("[")[0])
+    if module == "__main__" and gone:
         return UnregisteredTypeError(
             f"A stored value is of type {name!r:.200}, which is not registered in this program: it "
             "was stored by a program whose script defines the type. Register the type under that "
             f"name where your program defines it: {_REGISTER}({qualname}, name={name!r})"
+        )
+    if gone:
+        return UnregisteredTypeError(
+            f"A stored value is of type {name!r:.200}, which is not registered in this program, "
+            "and its module does not have it. If the class was renamed or moved, register it under "
+            f"the name that it had: {_REGISTER}(..., name={name!r})"
         )
     how = _line(module, qualname) if module else f"{_REGISTER}(..., name={name!r})"
     return UnregisteredTypeError(

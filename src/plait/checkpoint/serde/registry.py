@@ -191,6 +191,11 @@ class Registry:
         name = own_name(cls)
         return None if name is None else _own_entry(name)
 
+    def name_of(self, cls: type) -> str:
+        """The wire name that a class was registered under, or that it would have."""
+        entries = (scope._types.get(cls) for scope in self.scopes)
+        return next((entry.name for entry in entries if entry is not None), wire_name(cls))
+
     def by_name(self, name: str) -> Entry | None:
         """The entry of a wire name, or None if nothing has this name."""
         for scope in self.scopes:
@@ -200,10 +205,15 @@ class Registry:
         return _own_entry(name)
 
     def find(self, module: str, name: str) -> type | None:
-        """The registered class of this module whose plain name (not its qualified one) is `name`.
+        """The registered class of this module whose plain name (not its qualified one) is `name`,
+        or that was registered under both, "module:name".
 
         Other programs' bytes name classes so. None where there is no such class, or several.
         """
+        for scope in self.scopes:
+            entry = scope._names.get(f"{module}:{name}")
+            if entry is not None and entry.name != wire_name(entry.cls):
+                return entry.cls
         found = {
             cls
             for scope in self.scopes

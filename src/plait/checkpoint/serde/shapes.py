@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import MISSING, fields
 from enum import Enum, Flag
 from functools import cached_property
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 from plait.checkpoint.serde.pydantic_values import is_url, shape_of_url
+from plait.errors import UnregisteredTypeError
 
 Shape: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
@@ -136,26 +138,49 @@ def _enum(cls: type[Any]) -> Shape:
         if issubclass(cls, Flag) and isinstance(state, int):
             return cls(state)  # a combination of flags is no member, the class makes it
         for member in cls.__members__.values():
-            if member.value == state and type(member.value) is type(state):
+            if member._value_ == state and type(member._value_) is type(state):
                 return member
         raise ValueError(f"{cls.__qualname__} has no member of value {state!r}")
 
+    found = set[str]()
+
     def encode(member: Any) -> Any:
+        if member._name_ not in found and not isinstance(member, Flag):
+            if not _can_be_found(member._value_):
+                raise UnregisteredTypeError(
+                    f"{cls.__qualname__}.{member._name_} cannot be stored: members are found again "
+                    "by their values, and its value is equal to none that is read. Give the class "
+                    "of the value an __eq__, or register the enum with encode= and decode=."
+                )
+            found.add(member._name_)
         return member._value_
 
     return encode, decode
+
+
+def _can_be_found(value: Any) -> bool:
+    """Whether a value will be equal to itself once it was stored and read."""
+    try:
+        return bool(deepcopy(value) == value)
+    except Exception:  # any code may copy and compare
+        return False
 
 
 def _named_tuple(cls: type[Any]) -> Shape:
     names: tuple[str, ...] = cls._fields
     new: Any = tuple.__new__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     defaults: dict[str, Any] = cls._field_defaults
+    items: Any = tuple.__iter__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
-    def decode(state: list[Any]) -> Any:
-        missing = [defaults[name] for name in names[len(state) :]]
-        return new(cls, (state + missing)[: len(names)])
+    def encode(value: Any) -> dict[str, Any]:
+        return dict(zip(names, items(value), strict=True))
 
-    return list, decode
+    def decode(state: Any) -> Any:
+        if type(state) is list:  # as it was once written: without the names
+            state = dict(zip(names, cast("list[Any]", state), strict=False))
+        return new(cls, [state[name] if name in state else defaults[name] for name in names])
+
+    return encode, decode
 
 
 def _exception(cls: type[Any]) -> Shape:

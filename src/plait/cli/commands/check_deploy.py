@@ -14,7 +14,7 @@ import click
 from plait.cli.database import open_to_read
 from plait.cli.target import load_graph
 from plait.cli.telling import in_one_line, line, progress
-from plait.deploy import DeployReport, ThreadReport, Verdict, check
+from plait.deploy import UNREAD, DeployReport, ThreadReport, Verdict, check
 
 COLORS: dict[Verdict, str] = {"resumes": "green", "migrates": "yellow", "breaks": "red"}
 
@@ -104,6 +104,8 @@ def tell_thread(thread: ThreadReport) -> None:
 
 def _standing(thread: ThreadReport) -> str:
     """Where a thread stands, in words."""
+    if thread.checkpoint_id == UNREAD:
+        return "unreadable"
     if not thread.next:
         return "at its end"
     waits = f", waits for {thread.questions} answer" + "s" * (thread.questions != 1)

@@ -15,7 +15,16 @@ from plait.checkpoint.log.progress import Progress
 from plait.checkpoint.log.retention import moment
 from plait.checkpoint.log.session import LogSession
 from plait.cli.database import database_options, open_to_read, open_to_write
-from plait.cli.telling import in_one_line, line, progress, size_of, table, tell_json, time_of
+from plait.cli.telling import (
+    in_one_line,
+    line,
+    progress,
+    shown,
+    size_of,
+    table,
+    tell_json,
+    time_of,
+)
 from plait.engine.records import given, snapshot_of
 from plait.errors import ConfigError
 from plait.stored import StoredThread, find_thread, list_thread_ids, list_threads
@@ -120,9 +129,9 @@ def show_command(thread_id: str, database: str, graph: Pregel | None, as_json: b
     line(f"{thread.thread_id}  checkpoint {thread.checkpoint_id}  {thread.updated}")
     line(f"next: {_next(thread)}")
     for question in thread.questions:
-        _show(f"waits for {question.id}: {question.value!r}")
+        _show(f"waits for {question.id}: {shown(question.value)}")
     for key, value in values.items():
-        _show(f"{key} = {value!r}")
+        _show(f"{key} = {shown(value)}")
 
 
 def _show(text: str) -> None:
