@@ -425,6 +425,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::runs_of_a_reviewed_tool": "Runs of a reviewed tool",
     "g_toolnode::a_config_that_may_be_none": "A config that may be None",
     "g_toolnode::events_of_a_tool_that_gives_a_list": "Lists in events of tools",
+    "g_toolnode::interceptors_that_assign_a_state": "States assigned to a tool call",
     "g_toolnode::what_is_shown_of_arguments_that_may_be_none": (
         "Injected arguments that may be None"
     ),
