@@ -185,6 +185,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::vectors_of_another_length": "Vectors of another length",
     "c_stores_different::vectors_of_fields_that_a_new_value_lacks": "Vectors of items put again",
     "c_stores_search::fields_of_an_index_in_sqlite": "Fields of an index in SQLite",
+    "c_stream_v3::events_that_handlers_hear_of_a_model_in_a_node": (
+        "Messages in streams of version 3"
+    ),
     "c_stream_v3::models_that_are_streamed_in_a_node": "Messages in streams of version 3",
     "c_stream_v3::scheduled_work_that_fails_early": "Errors of scheduled work",
     "c_stream_v3::state_of_a_streamed_model": "Messages in streams of version 3",
@@ -425,6 +428,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::runs_of_a_reviewed_tool": "Runs of a reviewed tool",
     "g_toolnode::a_config_that_may_be_none": "A config that may be None",
     "g_toolnode::events_of_a_tool_that_gives_a_list": "Lists in events of tools",
+    "g_toolnode::interceptors_that_assign_a_state": "States assigned to a tool call",
     "g_toolnode::what_is_shown_of_arguments_that_may_be_none": (
         "Injected arguments that may be None"
     ),
@@ -478,6 +482,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     ),
     "h_generated_travels::what_had_finished_at_an_old_checkpoint": (
         "What had finished at a named checkpoint"
+    ),
+    "h_generated_wider::a_graph_inside_an_exit_run_that_ended": (
+        "Graphs that ended in an `exit` run"
     ),
     "h_generated_wider::a_graph_that_ended_in_an_exit_run": "Graphs that ended in an `exit` run",
     "h_guides_different::a_list_of_sends": "A list of Sends from a node",

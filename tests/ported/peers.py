@@ -32,6 +32,7 @@ SUITES = {
 """The peers whose releases carry tests (those of Postgres ask for a server of their own)."""
 ALSO = (
     *("syrupy", "pytest-repeat", "pytest-cov", "pytest-dotenv", "blockbuster", "pycryptodome"),
+    "cryptography",
     *(
         "langgraph-checkpoint-postgres",
         "psycopg[binary]",

@@ -144,7 +144,9 @@ def _strategy_of(given: Any) -> Any:
 
 
 def _answer(call: Any, told: str) -> ToolMessage:
-    return ToolMessage(told, tool_call_id=call["id"], name=call["name"])
+    read = call.get("type") != "invalid_tool_call"
+    status = "success" if read else "error"
+    return ToolMessage(told, tool_call_id=call["id"], name=call["name"], status=status)
 
 
 __all__ = ["Responses"]

@@ -104,6 +104,10 @@ class LLMEvents(BaseRunManager[Told]):
         """The model streamed a token; `chunk` is the whole generation chunk."""
         return self.tell("on_llm_new_token", "ignore_llm", token, chunk=chunk, **kwargs)
 
+    def on_stream_event(self, event: dict[str, Any], **kwargs: Any) -> Told:
+        """The model told of its message, in a stream of version "v3"."""
+        return self.tell("on_stream_event", "ignore_llm", event, **kwargs)
+
     def on_llm_end(self, response: Any, **kwargs: Any) -> Told:
         """The model answered; `response` is an `LLMResult`."""
         return self.tell("on_llm_end", "ignore_llm", response, **kwargs)

@@ -26,6 +26,18 @@ class LLMManagerMixin:
         """A model streamed a token: a text, or a list of content blocks (`Any`, so that handlers
         of models that only stream text may say `str`). `chunk` is the whole generation chunk."""
 
+    def on_stream_event(
+        self,
+        event: dict[str, Any],
+        *,
+        run_id: "UUID",
+        parent_run_id: "UUID | None" = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A model that is streamed by `stream_events(version="v3")` tells of its message: that it
+        began, of a piece of a content block, or that a block or the message is complete."""
+
     def on_llm_end(
         self, response: Any, *, run_id: "UUID", parent_run_id: "UUID | None" = None, **kwargs: Any
     ) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
+from uuid import UUID
 from warnings import warn
 
+from plait.common.ids import new_id
 from plait.messages import AIMessage
 from plait.runnables.base import Runnable
+from plait.runnables.config import ensure_config
 from plait.warnings import BetaWarning
 
 if TYPE_CHECKING:
@@ -50,7 +53,8 @@ class Projected(Runnable[Any, AIMessage]):
         from plait.stream.of_model import stream_of  # few answers are read by it
 
         _warn()
-        return stream_of(iter(self.stream(input, config, **kwargs)))
+        run, config = self._heard_run("CallbackManager", config, kwargs)
+        return stream_of(iter(self.stream(input, config, **kwargs)), run)
 
     def astream_events(
         self,
@@ -74,7 +78,25 @@ class Projected(Runnable[Any, AIMessage]):
         from plait.stream.of_model import astream_of  # as above
 
         _warn()
-        return astream_of(aiter(self.astream(given, config, **kwargs)))
+        run, config = self._heard_run("AsyncCallbackManager", config, kwargs)
+        return astream_of(aiter(self.astream(given, config, **kwargs)), run)
+
+    def _heard_run(
+        self, kind: str, config: RunnableConfig | None, kwargs: dict[str, Any]
+    ) -> tuple[Any, RunnableConfig | None]:
+        """The manager of the run that is about to start, and the config that gives it its id;
+        None and the config as it was, if nobody hears the run."""
+        model, full = cast("Any", self), ensure_config(config)
+        if not model._is_heard(full):
+            return None, config
+        from plait.callbacks import manager
+
+        run_id = full.get("run_id") or UUID(new_id())
+        given = dict(kwargs)
+        stop = given.pop("stop", None)
+        made = model._manager(getattr(manager, kind), full, stop, given)
+        run = getattr(manager, f"{kind}ForLLMRun")(**made.run_fields(run_id))
+        return run, cast("RunnableConfig", {**(config or {}), "run_id": run_id})
 
 
 def _warn() -> None:

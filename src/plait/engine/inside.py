@@ -1,4 +1,4 @@
-"""Which graph runs inside a node: the node itself, a part of it, or one that its code mentions.
+"""Which graph runs inside a node: the node itself, a part of it, or one that its code leads to.
 
 Only for looking at graphs and threads (`get_subgraphs`, and the states of nested graphs). What a
 run does never depends on it.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from plait.engine.mentioned import mentioned, parts_of
+from plait.engine.mentioned import parts_of, reached
 from plait.engine.plan import GraphPlan, NodePlan
 
 RUNS = frozenset({"invoke", "ainvoke", "stream", "astream", "batch", "abatch"})
@@ -27,11 +27,18 @@ def graph_inside(node: NodePlan) -> Any:
 def _looked_for(node: NodePlan) -> Any:
     if node.subgraph is not None:
         return node.subgraph
-    for value in chain(_made_of(node.code), mentioned(node.code, RUNS)):
-        own = is_compiled(value) and any(node is other for other in value.plan.nodes.values())
-        if is_compiled(value) and not own and value.checkpointer is not False:
-            return value
+    for graph in graphs_of(node.code):
+        own = any(node is other for other in graph.plan.nodes.values())
+        if not own and graph.checkpointer is not False:
+            return graph
     return None
+
+
+def graphs_of(code: Any) -> Iterator[Any]:
+    """The compiled graphs that some code is, is made of, or leads to."""
+    for value in chain(_made_of(code), reached(code, RUNS)):
+        if is_compiled(value):
+            yield value
 
 
 def _made_of(code: Any) -> Iterator[Any]:

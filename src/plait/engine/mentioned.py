@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import CodeType, FunctionType
@@ -13,28 +14,65 @@ from plait.common.reflection import is_routine
 _AROUND = ("bound", "runnable")
 """Where a runnable has the one that it is put around."""
 
+_PLAIN = frozenset({str, bytes, int, float, bool, list, tuple, dict, set, frozenset})
+"""Kinds of values that lead nowhere."""
+
 _PARTS = frozenset(
     {*_AROUND, "steps", "steps__", "mapper", "fallbacks", "branches", "default", "runnables"}
 )
 """Where a runnable has what it is made of."""
 
 
-def mentioned(code: Any, calling: frozenset[str] = frozenset()) -> Iterator[Any]:
-    """What the names in a function, or in those that it is made of, stand for; if `calling` is not
-    empty: of a function that mentions one of these names."""
+def mentioned(code: Any) -> Iterator[Any]:
+    """What the names in a function, or in those that it is made of, stand for."""
+    yield from _given(code)
+    for function, owner in functions_of(code):
+        yield from _named(function, owner, sorted({*names_in(function.__code__)}))
+
+
+def reached(code: Any, calling: frozenset[str]) -> Iterator[Any]:
+    """What the names in a function that mentions one of `calling` stand for, and what its other
+    names lead to from there: `agents.writer.graph`."""
+    yield from _given(code)
+    for function, owner in functions_of(code):
+        names = sorted({*names_in(function.__code__)})
+        if calling.isdisjoint(names):
+            continue  # it may look at a graph, but runs none
+        seen: set[int] = set()
+        waiting = deque(_named(function, owner, names))
+        while waiting:
+            value = waiting.popleft()
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield value
+                waiting.extend(_attributes(value, names))
+
+
+def _given(code: Any) -> Iterator[Any]:
+    """The arguments that a partial has."""
     if isinstance(code, partial):
         whole = cast("partial[Any]", code)
         yield from (*whole.args, *whole.keywords.values())
-    for function, owner in functions_of(code):
-        names = set(names_in(function.__code__))
-        if calling and names.isdisjoint(calling):
-            continue  # it may look at a graph, but runs none
-        yield from _captured(function)
-        for name in sorted(names):
-            if name in function.__globals__:
-                yield function.__globals__[name]
-            elif owner is not None:
-                yield getattr(owner, "__dict__", {}).get(name)
+
+
+def _named(function: FunctionType, owner: Any, names: Sequence[str]) -> Iterator[Any]:
+    """What a function closes over, and what its names stand for."""
+    yield from _captured(function)
+    for name in names:
+        if name in function.__globals__:
+            yield function.__globals__[name]
+        elif owner is not None:
+            yield getattr(owner, "__dict__", {}).get(name)
+
+
+def _attributes(value: Any, names: Sequence[str]) -> Iterator[Any]:
+    """What an object, class or module has under these names; nothing is run for it."""
+    if value is None or is_routine(value) or type(value) in _PLAIN:
+        return
+    for name in names:
+        found = inspect.getattr_static(value, name, None)
+        if found is not None:
+            yield found
 
 
 def innermost(runnable: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
@@ -26,10 +26,11 @@ from plait.graph.schema import (
 )
 from plait.graph.writing import NO_SCOPE, Coerce, Managed, Writer, invoked, warn_of_object
 from plait.pregel.binding import Binding, merge, merged
+from plait.pregel.node import NodeCode
 from plait.pregel.unknown import guard, is_guard
 from plait.runnables.config import run_in_executor
 from plait.scope import Scope
-from plait.types import Command, Send
+from plait.types import CachePolicy, Command, RetryPolicy, Send, TimeoutPolicy
 from plait.typing import MISSING
 from plait.warnings import program_level
 
@@ -43,7 +44,7 @@ class NodeSpec:
 
     name: str
     binding: Binding
-    runnable: Any
+    behind: Any
     """The Runnable behind the node, or None for a plain function."""
     input_schema: Any
     metadata: dict[str, Any] | None = None
@@ -56,6 +57,28 @@ class NodeSpec:
     """The keys that it declares to write; None: any."""
     former: tuple[str, ...] = ()
     """The names it had before, oldest first."""
+    retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None
+    """As it was given."""
+
+    @property
+    def code(self) -> Any:
+        """What it runs, as it was given."""
+        return self.behind or self.binding.function
+
+    @property
+    def runnable(self) -> Any:
+        """What it runs, as a Runnable, which runs alone, without the graph."""
+        return self.behind or NodeCode((self.binding.function,), self.name)
+
+    @property
+    def cache_policy(self) -> CachePolicy | None:
+        """When its result is taken from the cache."""
+        return self.policies.cache
+
+    @property
+    def timeout(self) -> TimeoutPolicy | None:
+        """How long an attempt may take."""
+        return self.policies.timeout
 
     @property
     def may_route(self) -> bool:
@@ -63,7 +86,7 @@ class NodeSpec:
         handler = self.policies.handler
         if handler is not None and may_route(handler):
             return True
-        return not self.ends and may_route(self.runnable or self.binding.function)
+        return not self.ends and may_route(self.code)
 
 
 def managed_keys(schema: Declared) -> Managed:
@@ -100,19 +123,19 @@ def node_plan(
         reads=reads,
         retry=policies.retry or (),
         timeout=policies.timeout,
-        cache=cache_plan(policies.cache, spec.runnable or spec.binding.function, spec.name),
+        cache=cache_plan(policies.cache, spec.code, spec.name),
         guarded=guarded,
         handler=handler,
         defer=spec.defer,
         triggers=triggers,
-        subgraph=_saved_graph(spec.runnable),
+        subgraph=_saved_graph(spec.behind),
         managed=managed,
         metadata=spec.metadata,
         branch_reads=tuple(way.reads for way in writer.branches),
         command=lambda task, command: writer.finish(task, command, NO_SCOPE),
         former=spec.former,
         update=writer.by_hand,
-        code=spec.runnable or spec.binding.function,
+        code=spec.code,
         handed=coerce,
     )
 
@@ -123,7 +146,7 @@ def _goes_on(spec: NodeSpec) -> bool:
     Raises:
         InvalidNodeError: it is, and has a policy of its own for an unknown outcome.
     """
-    if _saved_graph(spec.runnable) is None:
+    if _saved_graph(spec.behind) is None:
         return False
     if is_guard(spec.policies.unknown):
         raise InvalidNodeError(
@@ -180,10 +203,10 @@ def _async_call(
 ) -> Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None:
     binding = spec.binding
     routes_async = any(way.branch.binding.is_async for way in writer.branches)
-    if not binding.is_async and spec.runnable is None and not routes_async:
+    if not binding.is_async and spec.behind is None and not routes_async:
         return None
     function, finish = binding.call, writer.afinish
-    runnable = spec.runnable
+    runnable = spec.behind
     finds_config = is_graph(runnable) or (runnable is not None and is_finding(runnable.ainvoke))
 
     if coerce is None and binding.is_async and binding.is_bare and runnable is None:

@@ -276,6 +276,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             destinations if destinations is not None else _command_ends(hints),
             former=former_names(renamed_from, f"renamed_from of node {node!r}"),
             writes=declared_writes(writes, hints, runnable, self.declared),
+            retry_policy=retry_policy,
         )
         return self
 

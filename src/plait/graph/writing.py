@@ -204,7 +204,7 @@ class Writer:
 
     def _unknown(self, update: Mapping[Any, Any]) -> None:
         spec = self.nodes.get(self.name)
-        if spec is not None and gives_a_state(spec.runnable):
+        if spec is not None and gives_a_state(spec.behind):
             return  # its output holds keys that it keeps for itself, too
         for key in update:
             if key not in self.keys:

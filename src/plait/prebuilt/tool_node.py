@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
+from warnings import warn
 
 from typing_extensions import TypedDict
 
@@ -58,7 +59,10 @@ from plait.tools.guests import by_name, each_tool
 
 @dataclass
 class ToolCallRequest:
-    """One tool call, as an interceptor is given it."""
+    """One tool call, as an interceptor is given it.
+
+    A request is not changed in place: `override` gives a changed copy.
+    """
 
     tool_call: Any
     """Name, args and id, as the model gave them."""
@@ -70,12 +74,28 @@ class ToolCallRequest:
     """The `ToolRuntime` of the call."""
 
     def override(self, **changes: Any) -> "ToolCallRequest":
-        """A copy with some fields replaced.
+        """A copy with some fields replaced. Another `state` is the runtime's, too.
 
         >>> ToolCallRequest({"name": "a"}, None, {}, None).override(state=1).state
         1
         """
-        return replace(self, **changes)
+        changed = replace(self, **changes)
+        if "state" in changes and isinstance(changed.runtime, ToolRuntime):
+            runtime = cast("ToolRuntime[Any, Any]", changed.runtime)
+            vars(changed)["runtime"] = replace(runtime, state=changed.state)
+        return changed
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in vars(self):  # it is being made
+            object.__setattr__(self, name, value)
+            return
+        warn(
+            f"Assigning to ToolCallRequest.{name} is deprecated: other interceptors may hold the "
+            f"same request. Use request.override({name}=...), which gives a changed copy.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        vars(self).update(vars(self.override(**{name: value})))
 
 
 class ToolCallWithContext(TypedDict):
@@ -432,12 +452,10 @@ class ToolNode(Runnable[Any, Any]):
         return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
 
     def _filled(self, request: ToolCallRequest, tool: Any) -> dict[str, Any]:
-        injections, call, state = self._injections_of(tool), request.tool_call, request.state
+        injections, call, runtime = self._injections_of(tool), request.tool_call, request.runtime
         if not injections.hidden:
             return call if call.get("type") == "tool_call" else {**call, "type": "tool_call"}
-        runtime = request.runtime
-        if runtime is not None and runtime.state is not state:  # an interceptor gave another one
-            runtime = replace(runtime, state=state)
+        state = request.state if runtime is None else runtime.state
         if isinstance(state, list):
             messages = cast("list[Any]", state)
             state = injections.of_messages(messages, self.messages_key, tool.name)

@@ -8,6 +8,7 @@ from warnings import warn
 
 from plait.channels.base import BaseChannel
 from plait.constants import RESERVED, START
+from plait.engine.inside import is_compiled
 from plait.engine.plan import ByHand, CachePlan, Channel, GraphPlan, NodePlan, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import InvalidGraphError, InvalidNodeError, UnknownNodeWarning, nearest
@@ -138,7 +139,8 @@ def _node_plan(
         yield from ()
         return writes(values)
 
-    kept = [graph for graph in spec.subgraphs if graph.checkpointer is not False]
+    graphs = filter(is_compiled, spec.actions)
+    kept = [graph for graph in graphs if graph.checkpointer is not False]
     return NodePlan(
         name,
         None if code.is_async else call,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from plait.constants import TASKS
-from plait.engine.inside import is_compiled
+from plait.engine.inside import graphs_of
 from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
 from plait.pregel.binding import Binding, merge, merged
@@ -162,9 +162,14 @@ class PregelNode(Runnable[Any, Any]):
 
     @property
     def subgraphs(self) -> list[Any]:
-        """The compiled graphs among what it runs."""
-        actions = getattr(self.bound, "actions", (self.bound,))
-        return [action for action in actions if is_compiled(action)]
+        """The compiled graphs among what it runs; of code that runs graphs, the first of them."""
+        found = (next(graphs_of(action), None) for action in self.actions)
+        return [graph for graph in found if graph is not None]
+
+    @property
+    def actions(self) -> Sequence[Any]:
+        """What it runs, one after another."""
+        return getattr(self.bound, "actions", (self.bound,))
 
     @classmethod
     def of(cls, plan: NodePlan) -> PregelNode:

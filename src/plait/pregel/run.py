@@ -364,11 +364,15 @@ class Run:
         spec.metadata = stored_metadata(self.configurable, self.config)
 
     def _public_configurable(self) -> dict[str, Any]:
-        return {
+        """What checkpoints that are told are addressed by; the thread's id as it is stored."""
+        public = {
             key: value
             for key, value in self.configurable.items()
             if key not in ("checkpoint_id", "thread_ts")
         }
+        if public.get("thread_id") is not None:
+            public["thread_id"] = str(public["thread_id"])
+        return public
 
     def _task_metadata(self) -> dict[str, Any]:
         shown = own_metadata({"metadata": told_metadata(self.config, self.configurable)})

@@ -10,48 +10,71 @@ from plait.stream.model_stream import AsyncChatModelStream, ChatModelStream
 from plait.stream.pieces import OpenMessage
 from plait.stream.stream_channel import Lane
 
+Event = dict[str, Any]
+
 
 class _Feeder:
-    """Tells a stream of the chunks of its message.
+    """Tells of the chunks of a message, event by event."""
 
-    Args:
-        stream: the stream.
-    """
+    __slots__ = ("_finish", "_told")
 
-    __slots__ = ("_stream", "_told")
-
-    def __init__(self, stream: ChatModelStream | AsyncChatModelStream) -> None:
-        self._stream = stream
+    def __init__(self) -> None:
         self._told: OpenMessage | None = None
+        self._finish: list[Event] = []
 
-    def take(self, chunk: Any) -> None:
+    def take(self, chunk: Any) -> Iterator[Event]:
         """A chunk has come."""
         if self._told is None:
             self._told = OpenMessage(chunk, {})
-            self._stream.dispatch(self._told.start(chunk))
-        for event in self._told.grow(chunk):
-            self._stream.dispatch(event)
+            yield self._told.start(chunk)
+        yield from self._told.grow(chunk)
 
-    def end(self) -> None:
-        """No more chunks come."""
+    def last(self, chunk: Any) -> list[Event]:
+        """The events that end the message, once its last chunk has come."""
+        if self._told is not None and getattr(chunk, "chunk_position", None) == "last":
+            self._finish = [*self._told.finish()]
+        return self._finish
+
+    def end(self) -> list[Event]:
+        """No more chunks come.
+
+        Raises:
+            RuntimeError: None came at all.
+        """
         if self._told is None:
-            self._stream.fail(RuntimeError("The model gave no answer, not even an empty one."))
-            return
-        for event in self._told.finish():
-            self._stream.dispatch(event)
+            raise RuntimeError("The model gave no answer, not even an empty one.")
+        return self._finish or [*self._told.finish()]
 
 
-def stream_of(chunks: Iterator[Any]) -> ChatModelStream:
-    """The stream of a message whose chunks come from an iterator."""
+def stream_of(chunks: Iterator[Any], run: Any = None) -> ChatModelStream:
+    """The stream of a message whose chunks come from an iterator.
+
+    Args:
+        run: the manager of the run that says it, where handlers may want its events. They hear of
+            the end before the run tells its own; who reads the stream has it when the run is over.
+    """
     lane = Lane(is_async=False)
     stream = ChatModelStream(lane=lane)
-    feeder = _Feeder(stream)
+    feeder = _Feeder()
+
+    def advance() -> None:
+        try:
+            chunk = next(chunks)
+        except StopIteration:
+            for event in feeder.end():
+                stream.dispatch(event)
+            return
+        for event in feeder.take(chunk):
+            stream.dispatch(event)
+            if run is not None:
+                run.on_stream_event(event)
+        if run is not None:
+            for event in feeder.last(chunk):
+                run.on_stream_event(event)
 
     def pump() -> bool:
         try:
-            feeder.take(next(chunks))
-        except StopIteration:
-            feeder.end()
+            advance()
         except BaseException as error:
             stream.fail(error)
         return not stream.done
@@ -60,21 +83,34 @@ def stream_of(chunks: Iterator[Any]) -> ChatModelStream:
     return stream
 
 
-def astream_of(chunks: AsyncIterator[Any]) -> AsyncChatModelStream:
+def astream_of(chunks: AsyncIterator[Any], run: Any = None) -> AsyncChatModelStream:
     """`stream_of` for async iterators."""
     lane = Lane(is_async=True)
     stream = AsyncChatModelStream(lane=lane)
-    feeder = _Feeder(stream)
+    feeder = _Feeder()
     lock = asyncio.Lock()
+
+    async def advance() -> None:
+        try:
+            chunk = await anext(chunks)
+        except StopAsyncIteration:
+            for event in feeder.end():
+                stream.dispatch(event)
+            return
+        for event in feeder.take(chunk):
+            stream.dispatch(event)
+            if run is not None:
+                await run.on_stream_event(event)
+        if run is not None:
+            for event in feeder.last(chunk):
+                await run.on_stream_event(event)
 
     async def apump(ready: Callable[[], bool]) -> bool:
         async with lock:
             if ready():
                 return True
             try:
-                feeder.take(await anext(chunks))
-            except StopAsyncIteration:
-                feeder.end()
+                await advance()
             except BaseException as error:
                 stream.fail(error)
                 if not isinstance(error, Exception):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import START, StateGraph
-from langgraph.types import StreamWriter
+from langgraph.types import CachePolicy, RetryPolicy, StreamWriter
 
 SPOT = contextvars.ContextVar("spot", default="unset")
 
@@ -353,3 +353,42 @@ def case_async_generator_of_updates(env):
         yield {"log": [1]}
 
     return env.error(lambda: one("n", node).invoke({}))
+
+
+async def awaits(state):
+    return {"log": ["awaited"]}
+
+
+def described():
+    builder = StateGraph(State).add_node(awaits, timeout=3)
+    builder.add_node("ways", RunnableLambda(named_function), retry_policy=[RetryPolicy()])
+    return builder.add_node(
+        named_function,
+        retry_policy=RetryPolicy(max_attempts=2),
+        cache_policy=CachePolicy(ttl=3),
+        metadata={"a": 1},
+        defer=True,
+        destinations=("ways",),
+    )
+
+
+def case_what_a_builder_says_of_its_nodes(env):
+    return [
+        (node.retry_policy, node.cache_policy is None, node.timeout, node.metadata, node.defer)
+        for node in described().nodes.values()
+    ]
+
+
+async def case_nodes_of_a_builder_run_alone(env):
+    nodes = described().nodes
+    return [await node.runnable.ainvoke({"log": []}) for node in nodes.values()], [
+        nodes[name].runnable.invoke({"log": []}) for name in ("ways", "named_function")
+    ]
+
+
+def case_nodes_of_a_builder_in_another(env):
+    other, nodes = StateGraph(State), described().nodes
+    for name in ("ways", "named_function"):
+        node = nodes[name]
+        other.add_node(name, node.runnable, retry_policy=node.retry_policy)
+    return other.add_edge(START, "named_function").compile().invoke({"log": []})

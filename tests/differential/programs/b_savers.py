@@ -601,6 +601,54 @@ def case_dataclass_in_a_state(env):
     return reloaded(env, make)
 
 
+class Label(TypedDict, total=False):
+    text: str
+    card: "Card"
+
+
+@dataclass
+class Card:
+    number: int
+
+
+def declared(checkpoint):
+    """The values of a checkpoint without what each side notes for itself."""
+    values = checkpoint["channel_values"]
+    return {key: value for key, value in values.items() if key in ("profile", "card")}
+
+
+def case_a_saver_is_asked_for_what_its_graph_stored(env):
+    saver = env.saver()
+    node = ("a", lambda state: {"profile": Profile("ann")})
+    graph_of(saver, node, schema=WithProfile).invoke({"profile": Profile("bob")}, CONFIG, **SYNC)
+    listed = [*saver.list(CONFIG)]
+    found = [saver.get(CONFIG), saver.get_tuple(CONFIG).checkpoint]
+    written = [v for each in listed for _, key, v in each.pending_writes if key == "profile"]
+    return [declared(each) for each in (*found, *(each.checkpoint for each in listed))], written
+
+
+def case_a_saver_is_asked_for_what_several_graphs_stored(env):
+    saver, other = env.saver(), {"configurable": {"thread_id": "2"}}
+    write = ("a", lambda state: {"card": Card(7)})
+    graph_of(saver, write, schema=Label).invoke({"text": "x"}, other, **SYNC)
+    node = ("a", lambda state: {"profile": Profile("ann")})
+    graph_of(saver, node, schema=WithProfile).invoke({"profile": Profile("bob")}, CONFIG, **SYNC)
+    found = [declared(each.checkpoint) for each in saver.list(None)]
+    read, copied = saver.get_tuple(other), port_config("3")
+    saver.put(copied, read.checkpoint, read.metadata, read.checkpoint["channel_versions"])
+    return sorted(map(str, found)), declared(saver.get(copied))
+
+
+async def case_a_saver_is_asked_for_what_its_graph_stored_async(env):
+    async with env.asaver() as saver:
+        node = ("a", lambda state: {"profile": Profile("ann")})
+        graph = graph_of(saver, node, schema=WithProfile)
+        await graph.ainvoke({"profile": Profile("bob")}, CONFIG, **SYNC)
+        found = await saver.aget_tuple(CONFIG)
+        listed = [each async for each in saver.alist(CONFIG)]
+        return [declared(each.checkpoint) for each in (found, *listed)]
+
+
 def case_dataclass_mutated_in_place(env):
     def make(saver):
         def node(state):

@@ -71,6 +71,25 @@ def parents(graph, given, known, durability):
     return told, [(number(each.config), number(each.parent_config)) for each in stored]
 
 
+def case_ids_of_threads_that_are_no_text(env):
+    told, seen = [], []
+
+    def notes(state, config):
+        seen.append(config["configurable"]["thread_id"])
+        return {"n": 1}
+
+    inside = StateGraph(State).add_node("deep", notes).add_edge(START, "deep").compile()
+    for number, mode in enumerate(("checkpoints", "debug"), 1):
+        builder = StateGraph(State).add_node("a", inside).add_edge(START, "a")
+        graph = builder.compile(checkpointer=env.saver())
+        config = {"configurable": {"thread_id": number}}
+        for _, part in graph.stream({"n": 1}, config, stream_mode=mode, subgraphs=True):
+            part = part.get("payload", part)
+            of_tasks = [task["state"] for task in part.get("tasks", ())]
+            told.append((part.get("config"), part.get("parent_config"), of_tasks))
+    return told, seen
+
+
 def case_parents_where_the_end_alone_is_stored(env):
     return parents(line(State, env), {"n": 1}, {}, "exit")
 

@@ -4,6 +4,7 @@ import asyncio
 import operator
 from typing import Annotated, Any, TypedDict
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -698,6 +699,23 @@ def case_models_that_are_streamed_in_a_node(env):
         return {"messages": [whole]}
 
     return [str(s.text) for s in start(chain(node)).messages]
+
+
+class Hears(BaseCallbackHandler):
+    """Notes the events of models."""
+
+    def __init__(self):
+        self.told = []
+
+    def on_stream_event(self, event, **kwargs):
+        self.told.append(event["event"])
+
+
+def case_events_that_handlers_hear_of_a_model_in_a_node(env):
+    hears = Hears()
+    graph = chain(lambda state: {"messages": [Model(pieces=WORDS).invoke("hi")]})
+    _ = graph.stream_events({"n": []}, {"callbacks": [hears]}, version="v3").output
+    return hears.told
 
 
 # --- tools ------------------------------------------------------------

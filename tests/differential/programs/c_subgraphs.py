@@ -607,6 +607,43 @@ def case_graphs_inside(env):
     return [[(ns, g.name) for ns, g in graph.get_subgraphs(**each)] for each in asked]
 
 
+class Held:
+    """Holds something, as a module or an object of a program's holds its graphs."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+class Kept:
+    graph = None
+
+
+SHELF = Held(Held(None))
+
+
+def case_graphs_that_attributes_lead_to(env):
+    inner = chain(("i", add("i")), name="inner")
+    SHELF.held.held = Kept.graph = inner
+    box = Held(inner)
+
+    def by_name(state):
+        return SHELF.held.held.invoke(state)
+
+    def captured(state):
+        def run():
+            return box.held.invoke(state)
+
+        return run()
+
+    def of_a_class(state):
+        return Kept.graph.invoke(state)
+
+    nodes = (by_name, captured, of_a_class)
+    graph = chain(*((node.__name__, node) for node in nodes), checkpointer=env.saver())
+    inside = {name: [g.name for g in node.subgraphs] for name, node in graph.nodes.items()}
+    return [(ns, g.name) for ns, g in graph.get_subgraphs()], inside
+
+
 async def case_graphs_inside_async(env):
     inner = chain(("i", add("i")), name="inner")
     graph = chain(("mid", chain(("in", inner), name="middle")), name="outer")

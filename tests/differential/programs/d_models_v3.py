@@ -186,3 +186,49 @@ async def case_classes_of_streams(env: Any) -> Any:
         isinstance(astream, AsyncChatModelStream),
         (stream.output.content, (await astream.output).content),
     )
+
+
+class Hears(BaseCallbackHandler):
+    """Notes what it is told of a model's run, and how it is called."""
+
+    def __init__(self):
+        self.told, self.runs = [], set()
+
+    def note(self, what, run_id, parent_run_id, tags):
+        self.told.append(what)
+        self.runs.add((run_id, parent_run_id, tuple(tags or ())))
+
+    def on_chat_model_start(self, serialized, messages, *, run_id, tags=None, **kwargs):
+        self.note("starts", run_id, kwargs.get("parent_run_id"), tags)
+
+    def on_stream_event(self, event, *, run_id, parent_run_id=None, tags=None, **kwargs):
+        self.note(event, run_id, parent_run_id, tags)
+
+    def on_llm_end(self, response, *, run_id, parent_run_id=None, tags=None, **kwargs):
+        self.note("ends", run_id, parent_run_id, tags)
+
+
+def case_handlers_hear_the_events(env):
+    found = []
+    for pieces in PIECES.values():
+        hears = Hears()
+        stream = Model(pieces=pieces, tags=["t"]).stream_events(
+            "hi", {"callbacks": [hears]}, version="v3"
+        )
+        events = [*stream]
+        heard = [event for event in hears.told if isinstance(event, dict)]
+        found.append((heard == events, hears.told, len(hears.runs)))
+    quiet = Hears()
+    _ = [*Model(pieces=PIECES["words"]).stream("hi", {"callbacks": [quiet]})]
+    return found, quiet.told
+
+
+async def case_handlers_hear_the_events_async(env):
+    hears = Hears()
+
+    async def ask(given, config):
+        stream = await Model(pieces=PIECES["words"]).astream_events("hi", config, version="v3")
+        return await stream.text
+
+    text = await RunnableLambda(ask).ainvoke("x", {"callbacks": [hears], "tags": ["outer"]})
+    return text, hears.told, len(hears.runs)

@@ -369,3 +369,12 @@ def case_a_response_that_a_tool_writes(env):
     model = model_of(ai(call("note")), ai(call("Weather", "2", degrees=3)))
     done = create_agent(model, [note], response_format=ToolStrategy(Weather)).invoke(USER)
     return plain(done["structured_response"]), [m.type for m in done["messages"]]
+
+
+def case_an_answer_that_cannot_be_read_beside_a_tool_call(env):
+    broken = {"name": "Weather", "args": "{", "id": "2", "error": "cut off"}
+    beside = AIMessage("", tool_calls=[call("add", a=1, b=2)], invalid_tool_calls=[broken])
+    model = model_of(beside, ai(call("Weather", "3", degrees=4)))
+    done = create_agent(model, [add], response_format=ToolStrategy(Weather)).invoke(USER)
+    answers = [m for m in done["messages"] if isinstance(m, ToolMessage)]
+    return done["structured_response"], [(m.name, m.status, m.tool_call_id) for m in answers]

@@ -1,5 +1,6 @@
 """ToolNode and ValidationNode in graphs of their own: errors told, interceptors, states, async."""
 
+import warnings
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -353,6 +354,50 @@ async def case_interceptors_that_give_another_state_async(env):
 
     graph = graph_of(ToolNode([note], awrap_tool_call=around), schema=Noted)
     return told(await graph.ainvoke({**calls(call("note")), "note": "old"}))
+
+
+def case_interceptors_that_give_another_runtime(env):
+    seen = []
+
+    def around(request, execute):
+        given = request.override(state={**request.state, "note": "given"})
+        seen.extend(each.state["note"] for each in (given, given.runtime, request.runtime))
+        runtime = replace(request.runtime, state={**request.state, "note": "runtime"})
+        return execute(request.override(runtime=runtime))
+
+    graph = graph_of(ToolNode([note], wrap_tool_call=around), schema=Noted)
+    return told(graph.invoke({**calls(call("note")), "note": "old"})), seen
+
+
+def assigning(name, value):
+    """What a tool answers after an interceptor has assigned to its request, and the warnings."""
+
+    def around(request, execute):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            setattr(request, name, value(request))
+        categories.extend(each.category.__name__ for each in caught)
+        return execute(request)
+
+    categories = []
+    graph = graph_of(ToolNode([note], wrap_tool_call=around), schema=Noted)
+    return told(graph.invoke({**calls(call("note")), "note": "old"})), categories
+
+
+def case_interceptors_that_assign_to_a_request(env):
+    def runtime(request):
+        return replace(request.runtime, state={**request.state, "note": "runtime"})
+
+    return [
+        assigning("tool_call", lambda request: {**request.tool_call, "id": "2"}),
+        assigning("runtime", runtime),
+        assigning("tool", lambda request: request.tool),
+        assigning("mark", lambda request: 1),
+    ]
+
+
+def case_interceptors_that_assign_a_state(env):
+    return assigning("state", lambda request: {**request.state, "note": "assigned"})
 
 
 def case_interceptors_and_unknown_tools(env):

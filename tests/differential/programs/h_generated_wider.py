@@ -52,3 +52,15 @@ def case_a_graph_that_ended_in_an_exit_run(env):
     app.invoke({"items": []}, CONFIG, durability="exit")
     inside = app.get_state(CONFIG, subgraphs=True).tasks[0].state.values
     return inside, app.invoke(Command(resume="yes"), CONFIG, durability="exit"), ran
+
+
+def case_a_graph_inside_an_exit_run_that_ended(env):
+    def works(state):
+        return {"items": ["inner"]}
+
+    inner = StateGraph(State).add_node("works", works).add_edge(START, "works").compile()
+    builder, saver = StateGraph(State).add_node("inner", inner), env.saver()
+    app = builder.add_edge(START, "inner").compile(checkpointer=saver)
+    app.invoke({"items": []}, CONFIG, durability="exit")
+    places = [each.config["configurable"]["checkpoint_ns"] for each in saver.list(CONFIG)]
+    return [place.partition(":")[0] for place in places]

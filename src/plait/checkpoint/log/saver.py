@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from plait.checkpoint.base import (
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MET = 8
+"""Of how many graphs a saver remembers what they may store; see `NativeSaver._met`."""
+
 
 class NativeSaver(Tending):
     """A saver with the native commit port. A subclass stores rows: it adds `execute`.
@@ -64,6 +67,9 @@ class NativeSaver(Tending):
         check_policy(thread_busy)
         self.thread_busy: Policy = thread_busy
         self._codec: tuple[Any, Codec] | None = None
+        self._met: tuple[Registry, ...] = ()
+        """What the graphs may store that used this saver last, the last one first: whoever asks
+        the saver itself is shown what they have stored."""
 
     @cached_property
     def _recent(self) -> Recent:
@@ -119,7 +125,8 @@ class NativeSaver(Tending):
         Args:
             thread_id: The thread.
             ns: The namespace within the thread ("": the root graph).
-            registry: The types that may be stored (None: those registered globally).
+            registry: The types that may be stored (None: those registered globally, and those of
+                the graphs that used this saver last).
             policy: What to do when another run owns the thread (None: as the saver says).
             lease: Seconds that a claim lasts unless renewed.
 
@@ -166,7 +173,12 @@ class NativeSaver(Tending):
         if registry is None and (run := serving.get()) is not None:
             registry = run.registry
         if registry is not None:
+            if not self._met or self._met[0] is not registry:
+                others = (each for each in self._met if each is not registry)
+                self._met = (registry, *others)[:_MET]
             return codec_for(self.serde, registry)
+        if self._met:
+            return codec_for(self.serde, reduce(Registry.beside, self._met))
         if self._codec is None or self._codec[0] is not self.serde:
             self._codec = (self.serde, codec_for(self.serde, None))
         return self._codec[1]
