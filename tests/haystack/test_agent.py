@@ -20,6 +20,7 @@ from plait.haystack import (
     ChatMessage,
     ComponentTool,
     PipelineRuntimeError,
+    SchemaGenerationError,
     State,
     StreamingChunk,
     Tool,
@@ -27,6 +28,7 @@ from plait.haystack import (
     ToolInvocationError,
     ToolInvoker,
     Toolset,
+    component,
     create_tool_from_function,
     merge_lists,
 )
@@ -455,6 +457,23 @@ def test_a_parameter_is_described_by_a_field_of_pydantic_s():
 
     shown = create_tool_from_function(look).parameters["properties"]["city"]
     assert shown == {"description": "the city", "minLength": 1, "type": "string"}
+
+
+@component
+class Shelf:
+    """A shelf."""
+
+    @component.output_types(book=str)
+    def run(self, query: str, place: "Nothing" = None):  # noqa: F821  # pyright: ignore
+        return {"book": f"{query} at {place}"}
+
+
+def test_what_no_model_sees_of_a_component_may_be_annotated_with_anything():
+    shelf = ComponentTool(Shelf(), inputs_from_state={"place": "place"})
+    assert list(shelf.parameters["properties"]) == ["query"]
+    assert shelf.invoke(query="knots", place="left") == {"book": "knots at left"}
+    with pytest.raises(SchemaGenerationError, match="'place', 'Nothing', cannot be resolved"):
+        ComponentTool(Shelf())
 
 
 def test_what_is_no_tool_is_in_no_set():

@@ -345,7 +345,7 @@ class ToolInvoker:
         except StringConversionError as error:
             return self._told(error, call)
         except Exception as error:
-            failure = ToolOutputMergeError(tool.name, error)
+            failure = ToolOutputMergeError.from_exception(tool.name, error)
             failure.__cause__ = error
             return self._told(failure, call)
 
