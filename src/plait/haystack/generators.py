@@ -26,7 +26,7 @@ from plait.haystack.errors import (
     NoGeneratorError,
     SerializationError,
 )
-from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
+from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator, own_tools
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
 from plait.haystack.registry import remember
@@ -102,8 +102,8 @@ class ChatModelGenerator:
         if streaming_callback is not None:
             remember(streaming_callback)
         self.generation_kwargs = generation_kwargs or {}
-        check_names(flatten_tools_or_toolsets(tools))
-        self.tools = tools
+        self.tools = own_tools(tools)
+        check_names(flatten_tools_or_toolsets(self.tools))
         self._chat_model: Any = as_chat_model(model)
 
     def run(
@@ -166,7 +166,7 @@ class ChatModelGenerator:
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
         """The model with its tools, and the arguments of the call."""
-        flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
+        flat = flatten_tools_or_toolsets(self.tools if tools is None else own_tools(tools))
         check_names(flat)
         model = self._with_tools([tool.tool_spec for tool in flat]) if flat else self._chat_model
         return model, {**self.generation_kwargs, **(generation_kwargs or {})}

@@ -28,6 +28,7 @@ from plait.haystack.errors import (
     ToolNotFoundException,
     ToolOutputMergeError,
 )
+from plait.haystack.guests import own_tools
 from plait.haystack.messages import ChatMessage, ToolCall
 from plait.haystack.registry import remember
 from plait.haystack.state import State
@@ -191,7 +192,7 @@ class ToolInvoker:
         policies: Mapping[str, ToolPolicy] | ToolPolicy | None = None,
         journal: bool = False,
     ) -> None:
-        self.tools = tools
+        self.tools: ToolsType = own_tools(tools)
         self.raise_on_failure = raise_on_failure
         self.convert_result_to_json_string = convert_result_to_json_string
         self.streaming_callback = streaming_callback
@@ -202,7 +203,7 @@ class ToolInvoker:
         self.policies = policies
         self.journal = journal
         self._is_warm = False
-        self._own = _executor(flatten_tools_or_toolsets(tools), policies, journal)
+        self._own = _executor(flatten_tools_or_toolsets(self.tools), policies, journal)
         if streaming_callback is not None:
             remember(streaming_callback)
 
@@ -287,7 +288,7 @@ class ToolInvoker:
 
     def _executor_of(self, tools: ToolsType | None) -> _Executor:
         """What runs the tools of one run. The invoker's own may have changed since: sets grow."""
-        flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
+        flat = flatten_tools_or_toolsets(self.tools if tools is None else own_tools(tools))
         known = self._own.tools.values()
         if len(flat) == len(known) and all(
             one is its for one, its in zip(flat, known, strict=True)
