@@ -481,6 +481,11 @@ def test_what_is_no_tool_is_in_no_set():
         Toolset(["add"])
 
 
+def test_a_dict_is_no_state_of_an_invoker():
+    with pytest.raises(InvalidInputError, match=r"state is a State, not \{'a': 1\}"):
+        ToolInvoker([add]).run([call("add", a=1, b=2)], {"a": 1})  # pyright: ignore
+
+
 def test_the_state_fills_parameters_in_their_order():
     def show(x: int, a: int, m: int) -> None:
         raise ValueError("no")

@@ -228,10 +228,13 @@ def reply_of(message: Any, index: int = 0) -> ChatMessage:
     (reply,) = to_haystack([message], OURS)
     told = message.response_metadata
     meta = {"model": told.get("model_name"), "index": index, "finish_reason": _reason(told)}
-    if message.usage_metadata:
-        meta["usage"] = write_usage(message.usage_metadata)
-    reply.meta.update(meta)
+    reply.meta.update({**meta, "usage": _counted(message)})
     return reply
+
+
+def _counted(message: Any) -> dict[str, Any] | None:
+    """The token counts of a message or chunk, if it has any."""
+    return write_usage(message.usage_metadata) if message.usage_metadata else None
 
 
 def _reason(told: Mapping[str, Any]) -> Any:
@@ -282,8 +285,7 @@ class _Heard:
             ended = reason if last else None
             meta = {"model": self._model, "index": 0, "finish_reason": ended}
             meta["received_at"] = datetime.now().isoformat()
-            if last and chunk.usage_metadata:
-                meta["usage"] = write_usage(chunk.usage_metadata)
+            meta["usage"] = _counted(chunk) if last else None
             fields.setdefault("content", "")
             yield StreamingChunk(
                 **fields, meta=meta, component_info=self._info, finish_reason=ended

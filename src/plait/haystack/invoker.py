@@ -15,6 +15,7 @@ from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, cast
 
 from plait.errors import (
+    InvalidInputError,
     InvalidValueError,
     NotSupportedError,
     ToolDefinitionError,
@@ -239,6 +240,7 @@ class ToolInvoker:
             ToolInvocationError: A tool failed, and `raise_on_failure` is set.
             StringConversionError: A result cannot be turned into text, and so on.
             ToolOutputMergeError: A result cannot be put into the state, and so on.
+            InvalidInputError: `state` is none.
         """
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, False)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
@@ -310,6 +312,11 @@ class ToolInvoker:
         """What a run does; `passed` is the callback for tools that are functions, `awaited` for
         those that are awaited."""
         state = State({}) if state is None else state
+        if isinstance(state, Mapping):  # Haystack's own State will do
+            raise InvalidInputError(
+                f"state is a State, not {state!r:.100}: State(schema, data), whose schema says how "
+                "each value is merged."
+            )
         node, known = self._executor_of(tools)
         calls: list[ToolCall] = []
         requests: list[dict[str, Any]] = []
