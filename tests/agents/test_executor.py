@@ -885,6 +885,19 @@ def test_a_langchain_chain_may_be_the_agent() -> None:
 
 
 @pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_tool_of_langchain_that_asks_for_its_call_is_told_it(flavor: str) -> None:
+    theirs = pytest.importorskip("langchain_core.tools")
+
+    def tell(text: str, call_id: Annotated[str, theirs.InjectedToolCallId]) -> str:
+        """Tell."""
+        return f"{text} by {call_id}"
+
+    script = [AIMessage("", tool_calls=[call("tell", "7", text="a")]), "Done."]
+    made = executor(script, [theirs.tool(tell)], return_intermediate_steps=True)
+    assert invoked(made, flavor, {"input": "go"})["intermediate_steps"][0][1] == "a by 7"
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
 def test_what_a_parser_of_langchain_cannot_read_goes_back_to_the_agent(flavor: str) -> None:
     theirs = pytest.importorskip("langchain_core.exceptions")
     turns: list[Any] = [
