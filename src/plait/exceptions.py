@@ -73,6 +73,11 @@ class OutputParserException(ValueError, LangChainException):
         self.send_to_llm = send_to_llm
 
 
+def is_parsing_error(error: BaseException) -> bool:
+    """Whether an error is an `OutputParserException`, plait's or langchain_core's."""
+    return any(base.__name__ == "OutputParserException" for base in type(error).__mro__)
+
+
 _MODEL_ERRORS = (
     "ContextOverflowError",
     "ModelAPIError",

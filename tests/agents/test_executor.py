@@ -66,6 +66,10 @@ def executor(script: list[Any], tools: list[Any], **options: Any) -> AgentExecut
     return AgentExecutor(agent=agent, tools=tools, **options)
 
 
+def invoked(made: AgentExecutor, flavor: str, given: Any) -> dict[str, Any]:
+    return asyncio.run(made.ainvoke(given)) if flavor == "async" else made.invoke(given)
+
+
 @tool
 def note(text: str) -> str:
     """Note a text."""
@@ -878,6 +882,69 @@ def test_a_langchain_chain_may_be_the_agent() -> None:
         agent=runnables.RunnableLambda(decide), tools=[note], checkpointer=InMemorySaver()
     )
     assert made.invoke({"input": "go"}, THREAD) == {"input": "go", "output": "noted a"}
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_tool_of_langchain_that_asks_for_its_call_is_told_it(flavor: str) -> None:
+    theirs = pytest.importorskip("langchain_core.tools")
+
+    def tell(text: str, call_id: Annotated[str, theirs.InjectedToolCallId]) -> str:
+        """Tell."""
+        return f"{text} by {call_id}"
+
+    script = [AIMessage("", tool_calls=[call("tell", "7", text="a")]), "Done."]
+    made = executor(script, [theirs.tool(tell)], return_intermediate_steps=True)
+    assert invoked(made, flavor, {"input": "go"})["intermediate_steps"][0][1] == "a by 7"
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_what_a_parser_of_langchain_cannot_read_goes_back_to_the_agent(flavor: str) -> None:
+    theirs = pytest.importorskip("langchain_core.exceptions")
+    turns: list[Any] = [
+        theirs.OutputParserException("no form"),
+        AgentFinish({"output": "ok"}, ""),
+    ]
+
+    def decide(given: Any) -> Any:
+        said = turns[len(given["intermediate_steps"])]
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    made = AgentExecutor(
+        agent=RunnableLambda(decide),
+        tools=[note],
+        handle_parsing_errors=lambda error: f"told: {type(error).__name__}",
+        return_intermediate_steps=True,
+    )
+    done = invoked(made, flavor, {"input": "go"})
+    assert done["output"] == "ok"
+    assert done["intermediate_steps"][0][1] == "told: OutputParserException"
+    made.handle_parsing_errors = False
+    with pytest.raises(ValueError, match="handle_parsing_errors=True"):
+        invoked(made, flavor, {"input": "go"})
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_a_last_turn_that_a_parser_of_langchain_cannot_read_is_the_answer(flavor: str) -> None:
+    theirs = pytest.importorskip("langchain_core.exceptions")
+
+    def decide(given: Any) -> Any:
+        if not given["intermediate_steps"]:
+            return AgentAction("note", {"text": "a"}, "")
+        if given["input"] == "fail":
+            raise ValueError("no text at all")
+        raise theirs.OutputParserException("no form", llm_output="It is so.")
+
+    made = AgentExecutor(
+        agent=RunnableLambda(decide),
+        tools=[note],
+        max_iterations=1,
+        early_stopping_method="generate",
+    )
+    assert invoked(made, flavor, {"input": "go"})["output"] == "It is so."
+    with pytest.raises(ValueError, match="no text at all"):
+        invoked(made, flavor, {"input": "fail"})
 
 
 def test_the_picture_in_the_documents_is_that_of_an_executor() -> None:

@@ -20,6 +20,7 @@ from plait.haystack import (
     ChatMessage,
     ComponentTool,
     PipelineRuntimeError,
+    SchemaGenerationError,
     State,
     StreamingChunk,
     Tool,
@@ -27,6 +28,7 @@ from plait.haystack import (
     ToolInvocationError,
     ToolInvoker,
     Toolset,
+    component,
     create_tool_from_function,
     merge_lists,
 )
@@ -457,9 +459,31 @@ def test_a_parameter_is_described_by_a_field_of_pydantic_s():
     assert shown == {"description": "the city", "minLength": 1, "type": "string"}
 
 
+@component
+class Shelf:
+    """A shelf."""
+
+    @component.output_types(book=str)
+    def run(self, query: str, place: "Nothing" = None):  # noqa: F821  # pyright: ignore
+        return {"book": f"{query} at {place}"}
+
+
+def test_what_no_model_sees_of_a_component_may_be_annotated_with_anything():
+    shelf = ComponentTool(Shelf(), inputs_from_state={"place": "place"})
+    assert list(shelf.parameters["properties"]) == ["query"]
+    assert shelf.invoke(query="knots", place="left") == {"book": "knots at left"}
+    with pytest.raises(SchemaGenerationError, match="'place', 'Nothing', cannot be resolved"):
+        ComponentTool(Shelf())
+
+
 def test_what_is_no_tool_is_in_no_set():
     with pytest.raises(ToolDefinitionError, match="got 'add'"):
         Toolset(["add"])
+
+
+def test_a_dict_is_no_state_of_an_invoker():
+    with pytest.raises(InvalidInputError, match=r"state is a State, not \{'a': 1\}"):
+        ToolInvoker([add]).run([call("add", a=1, b=2)], {"a": 1})  # pyright: ignore
 
 
 def test_the_state_fills_parameters_in_their_order():

@@ -10,13 +10,16 @@ import pytest
 from haystack import AsyncPipeline, Pipeline, component
 from haystack.components.agents import Agent as TheirAgent
 from haystack.components.builders import ChatPromptBuilder, PromptBuilder
+from haystack.components.generators.chat import FallbackChatGenerator
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.dataclasses import ChatMessage, Document, ToolCall
 from haystack.dataclasses.breakpoints import AgentBreakpoint, Breakpoint
 from haystack.tools import ComponentTool, PipelineTool, Tool, Toolset
 
-from plait.haystack import Agent, BreakpointException
+from plait.haystack import Agent, BreakpointException, ChatModelGenerator, ToolInvoker
 from plait.haystack import ComponentTool as OwnComponentTool
+from plait.messages import AIMessage
+from plait.testing import ScriptedChatModel
 
 AGENTS = pytest.mark.parametrize("kind", [TheirAgent, Agent], ids=["haystack", "plait"])
 
@@ -75,6 +78,9 @@ class Greeter:
 
 def calling(tool: str, **arguments: Any) -> ChatMessage:
     return ChatMessage.from_assistant(tool_calls=[ToolCall(tool, arguments, "1")])
+
+
+ADD = Tool("add", "Add.", {"type": "object", "properties": {}}, lambda a, b: a + b)
 
 
 def connected(kind: Any, pipeline: Any) -> Any:
@@ -184,6 +190,32 @@ def test_their_components_and_pipelines_are_tools_that_are_warmed_up(kind: Any) 
     assert told == ["hi hi Bo Document x", "{'greeting': 'hi Al Document x'}"]
     assert result["text"] == told[0]
     assert model.shown[0] == ["greeter", "piped"]
+
+
+async def test_a_generator_of_theirs_may_hand_on_to_one_of_plaits() -> None:
+    adding = AIMessage("", tool_calls=[{"name": "add", "args": {"a": 1, "b": 2}, "id": "1"}])
+    heard: list[str] = []
+
+    async def hear(chunk: Any) -> None:
+        heard.append(chunk.content)
+
+    model = ScriptedChatModel([adding, "3", adding, "3"])
+    agent = Agent(chat_generator=FallbackChatGenerator([ChatModelGenerator(model)]), tools=[ADD])
+    asked = [ChatMessage.from_user("1 + 2?")]
+    result = agent.run(asked)
+    later = await agent.run_async(asked, hear)
+    assert [one.text for one in result["messages"]] == [one.text for one in later["messages"]]
+    assert result["messages"][2].tool_call_result.result == "3"
+    assert "3" in heard
+
+
+@pytest.mark.parametrize("tools", [[ADD], Toolset([ADD])], ids=["list", "set"])
+def test_their_tools_are_run_by_an_invoker_and_shown_by_a_generator(tools: Any) -> None:
+    call = calling("add", a=1, b=2)
+    assert ToolInvoker(tools).run([call])["tool_messages"][0].tool_call_result.result == "3"
+    model = ScriptedChatModel(["3"])
+    ChatModelGenerator(model, tools=tools).run([ChatMessage.from_user("1 + 2?")])
+    assert [one["name"] for one in model.calls[0].tools] == ["add"]
 
 
 def test_inputs_that_a_component_of_theirs_declares_are_those_of_the_tool() -> None:

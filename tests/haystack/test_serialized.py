@@ -90,6 +90,23 @@ def test_a_function_gets_a_name_by_one_line():
     assert Tool.from_dict(through_json(made.to_dict())).invoke(a=3) == 3
 
 
+class Shelf:
+    """Found by the class that it is asked of."""
+
+    @classmethod
+    def look(cls, a: int) -> str:
+        return f"{cls.__name__} {a}"
+
+
+class Small(Shelf):
+    """Has the method from its base."""
+
+
+def test_a_class_method_is_written_as_that_of_the_class_it_is_of():
+    made = Tool("look", "d", {"type": "object"}, Small.look)
+    assert Tool.from_dict(through_json(made.to_dict())).invoke(a=3) == "Small 3"
+
+
 def written_things():
     generator = OpenAIChatGenerator(api_key=Secret.from_env_var("PATH"), tools=[add])
     state = State({"n": {"type": list[int]}}, {"n": [1]})

@@ -8,6 +8,9 @@ from operator import itemgetter
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.prompts import PromptTemplate as LangChainPrompt
+from langchain_core.tools import Tool as LangChainOneText
+from langchain_core.tools import tool as langchain_tool
 
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
@@ -31,6 +34,7 @@ from plait.pipeline import (
     EvaluatorComponent,
     FnComponent,
     InputComponent,
+    InputKeys,
     Link,
     LoopComponent,
     QueryPipeline,
@@ -178,6 +182,24 @@ def test_silence_is_the_default(capsys: pytest.CaptureFixture[str]):
 
 
 # --- modules -------------------------------------------------------------------------------------
+
+
+@langchain_tool
+def scaled(a: int, b: int = 2) -> int:
+    """Scales a number."""
+    return a * b
+
+
+def test_prompts_and_tools_of_langchain_take_their_own_names():
+    prompt = LangChainPrompt.from_template("{what} by {who}")
+    p = QueryPipeline(modules={"input": InputComponent(), "scale": scaled, "prompt": prompt})
+    p.add_link("input", "scale", "n", "a")
+    p.add_link("scale", "prompt", dest_key="what")
+    p.add_link("input", "prompt", "who", "who")
+    assert p.run(n=4, who="Bo").to_string() == "8 by Bo"
+    assert QueryPipeline(chain=[scaled]).input_keys == InputKeys(("a",), ("b",))
+    loud = QueryPipeline(chain=[LangChainOneText("loud", str.upper, "Shout.")])
+    assert loud.run("hi") == "HI"
 
 
 def test_prompts_models_parsers_tools_and_pipelines_are_modules():

@@ -397,6 +397,26 @@ async def test_a_loop_runs_as_often_as_it_may():
     assert runs == [0, 1, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("config", lambda config: config + 1),
+        ("batch", lambda batch: batch + 1),
+        ("return_values_direct", lambda return_values_direct: return_values_direct + 1),
+    ],
+)
+async def test_an_input_of_a_loop_may_be_called_like_an_option_of_a_run(
+    name: str, step: Callable[[int], int]
+):
+    loop = LoopComponent(
+        QueryPipeline(chain=[step]),
+        add_output_to_input_fn=lambda inputs, outputs: {name: outputs["output"]},
+        max_iterations=2,
+    )
+    assert loop.run_component(**{name: 0}) == {"output": 2}
+    assert await loop.arun_component(**{name: 0}) == {"output": 2}
+
+
 async def test_what_one_component_answers_is_not_summed_up():
     def refuse(prompt: str) -> str:
         raise AssertionError(prompt)

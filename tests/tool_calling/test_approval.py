@@ -18,9 +18,10 @@ from plait.errors import (
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
 from plait.prebuilt import ToolNode
+from plait.scope import current_tool_call
 from plait.tool_calling import approval as owner
 from plait.tool_calling.approval import Approval, binding_of, decide, policies
-from plait.tool_calling.asking import ask
+from plait.tool_calling.asking import ask, bound
 from plait.tool_calling.shapes import decision_shape
 from plait.tools import tool
 from plait.types import Command
@@ -246,6 +247,19 @@ def test_code_that_gives_other_arguments_after_a_restart_asks_again():
     assert ran == []
     app.invoke(Command(resume={second.id: YES}), CONFIG)
     assert ran == [5000]
+
+
+def test_what_is_asked_after_an_approval_is_not_bound_to_it():
+    first, second = approval_of(call_of(euro=5)), approval_of(call_of(id="c2", euro=5))
+    with bound([second]):
+        alone = current_tool_call.get()
+    with pytest.raises(KeyError), bound([first]):
+        raise KeyError("of a handler")
+    assert current_tool_call.get() is None
+    with bound([second]):
+        assert current_tool_call.get() == alone
+    with bound([first]), bound([second]):
+        assert current_tool_call.get() not in (None, alone)
 
 
 # --- the answer as a schema ----------------------------------------------------------------------

@@ -5,7 +5,12 @@ from functools import partial
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool as LangChainTool
+from langchain_core.tools import InjectedToolCallId as TheirInjectedToolCallId
+from langchain_core.tools import Tool as LangChainOneText
 from langchain_core.tools import tool as langchain_tool
+from langgraph.prebuilt import InjectedState as TheirInjectedState
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import ConfigError, InvalidDecisionError, ToolDefinitionError
@@ -168,15 +173,132 @@ def test_tools_written_as_classes_and_tools_of_langchain_can_ask():
         return f"theirs {q}"
 
     for one in (Query(), theirs):
-        app = graph(human_in_the_loop(one))
+        reviewed = human_in_the_loop(one)
+        assert reviewed.tool_call_schema.model_json_schema()["required"] == ["q"]
+        app = graph(reviewed)
         (question,) = app.invoke(message(call_of(one.name, q=1)), CONFIG)["__interrupt__"]
         assert shown(question) == {"q": 1}
         result = app.invoke(Command(resume={"type": "edit", "args": {"q": 2}}), CONFIG)
         assert told(result)["c1"].endswith(" 2")
 
 
-def test_a_tool_of_one_argument_shows_it_and_is_given_it():
-    loud = human_in_the_loop(Tool(name="loud", description="Shout.", func=str.upper))
+class Theirs(LangChainTool):
+    """A tool class of LangChain's, without a schema."""
+
+    name: str = "theirs"
+    description: str = "Theirs."
+
+    def _run(self, q: str, config: RunnableConfig, run_manager: Any = None) -> str:
+        return f"{q} on {config['configurable']['thread_id']}"
+
+
+@langchain_tool
+def on_thread(q: str, config: RunnableConfig) -> str:
+    """Sees the config."""
+    return f"{q} on {config['configurable']['thread_id']}"
+
+
+@langchain_tool
+def in_state(q: str, state: Annotated[dict, TheirInjectedState]) -> str:
+    """Sees the state."""
+    return f"{q} of {len(state['messages'])}"
+
+
+@langchain_tool
+def for_call(q: str, call: Annotated[str, TheirInjectedToolCallId]) -> str:
+    """Sees the id of the call."""
+    return f"{q} for {call}"
+
+
+@langchain_tool
+async def on_thread_later(q: str, config: RunnableConfig) -> str:
+    """Sees the config."""
+    return f"{q} on {config['configurable']['thread_id']}"
+
+
+def with_question(params):
+    interrupt(params["tool_call_args"])
+    return params["tool"].invoke(params["tool_call_args"])
+
+
+@pytest.mark.parametrize("handler", [None, with_question])
+@pytest.mark.parametrize(
+    ("theirs", "result"),
+    [(on_thread, "x on 1"), (in_state, "x of 1"), (for_call, "x for c1"), (Theirs(), "x on 1")],
+    ids=["config", "state", "call", "class"],
+)
+def test_what_the_program_fills_reaches_a_tool_of_langchain(theirs, result, handler):
+    app = graph(human_in_the_loop(theirs, handler=handler))
+    (question,) = app.invoke(message(call_of(theirs.name, q="x")), CONFIG)["__interrupt__"]
+    assert (question.value if handler else shown(question)) == {"q": "x"}
+    assert told(app.invoke(Command(resume=YES), CONFIG)) == {"c1": result}
+
+
+async def test_what_the_program_fills_reaches_an_async_tool_of_langchain():
+    app = graph(human_in_the_loop_async(on_thread_later))
+    await app.ainvoke(message(call_of("on_thread_later", q="x")), CONFIG)
+    assert told(await app.ainvoke(Command(resume=YES), CONFIG)) == {"c1": "x on 1"}
+
+
+def test_a_tool_of_langchain_keeps_its_artifact():
+    @langchain_tool(response_format="content_and_artifact")
+    def report(rows: int):
+        """Report."""
+        return f"{rows} rows", {"rows": rows}
+
+    app = graph(human_in_the_loop(report))
+    app.invoke(message(call_of("report", rows=2)), CONFIG)
+    last = app.invoke(Command(resume=YES), CONFIG)["messages"][-1]
+    assert (last.content, last.artifact) == ("2 rows", {"rows": 2})
+
+
+@pytest.mark.parametrize("kind", [BaseTool, LangChainTool])
+def test_a_tool_class_keeps_what_it_declares(kind):
+    class Query(kind):
+        name: str = "query"
+        description: str = "Query."
+
+        def _run(self, q: int) -> str:
+            return f"rows {q}"
+
+    declared: dict[str, Any] = {
+        "return_direct": True,
+        "tags": ["a"],
+        "metadata": {"b": 1},
+        "handle_tool_error": "no luck",
+        "handle_validation_error": "not so",
+        "response_format": "content_and_artifact",
+        "extras": {"c": 2},
+        "callbacks": [],
+        "verbose": True,
+    }
+    reviewed = human_in_the_loop(Query(**declared))
+    assert {name: getattr(reviewed, name) for name in declared} == declared
+
+
+def test_what_has_no_code_is_no_tool_to_ask_about():
+    class Shown:
+        name = description = "shown"
+        args_schema = tool_call_schema = None
+
+    with pytest.raises(ToolDefinitionError, match="no code"):
+        human_in_the_loop(Shown())
+
+
+async def test_a_sync_handler_may_run_a_sync_tool_inside_of_an_event_loop():
+    @human_in_the_loop_async(handler=with_question)
+    def pay(euro: int) -> str:
+        """Pay."""
+        return f"paid {euro}"
+
+    app = graph(pay)
+    await app.ainvoke(message(call_of("pay", euro=5)), CONFIG)
+    assert told(await app.ainvoke(Command(resume=YES), CONFIG)) == {"c1": "paid 5"}
+
+
+@pytest.mark.parametrize("kind", [Tool, LangChainOneText])
+def test_a_tool_of_one_argument_shows_it_and_is_given_it(kind):
+    loud = human_in_the_loop(kind(name="loud", description="Shout.", func=str.upper))
     assert list(loud.args) == ["__arg1"]
     app = graph(loud)
     (question,) = app.invoke(message(call_of("loud", __arg1="hi")), CONFIG)["__interrupt__"]

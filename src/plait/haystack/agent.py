@@ -20,6 +20,7 @@ from plait.haystack.components import (
     deserialize_chatgenerator_inplace,
     reading_component,
 )
+from plait.haystack.errors import ComponentError
 from plait.haystack.generators import ChatModelGenerator, as_generator
 from plait.haystack.guests import own, own_messages, own_tools, worker_of
 from plait.haystack.invoker import ToolInvoker, refuse_policies
@@ -73,6 +74,7 @@ class Agent(HaystackComponent):
         InvalidInputError: The generator takes no tools, or `max_agent_steps` is no number. (A
             TypeError.)
         InvalidValueError: An exit condition is no tool, or the schema is none. (A ValueError.)
+        ComponentError: A key of the state is called like an argument of `run`.
         ToolDefinitionError: Two tools have the same name, or something is no tool.
 
     >>> from plait.chat_models.fake import FakeListChatModel
@@ -116,6 +118,7 @@ class Agent(HaystackComponent):
             )
         self._given_schema = state_schema or {}
         check_schema(self._given_schema)
+        _check_keys(self._given_schema)
         self._schema = complete_schema(self._given_schema)
         self.state_schema = {"messages": self._schema["messages"], **self._given_schema}
         self.system_prompt = system_prompt
@@ -283,7 +286,8 @@ class Agent(HaystackComponent):
                 f"The following tool names are not valid: {wrong}. Valid tool names are: "
                 f"{set(known)}."
             )
-        return [known[one] if isinstance(one, str) else one for one in tools]
+        others = [one for one in tools if not isinstance(one, str)]
+        return [*(known[name] for name in dict.fromkeys(names)), *others]
 
     def _invoker_of(self, tools: Any) -> ToolInvoker | None:
         if not flatten_tools_or_toolsets(tools):
@@ -377,6 +381,23 @@ class Agent(HaystackComponent):
             deserialize_chatgenerator_inplace(init)
             init["state_schema"] = read_schema(init.get("state_schema") or {})
             return cls(**{**init, **kwargs})
+
+
+_OF_RUN = frozenset(("self", "break_point", "snapshot", "system_prompt", "tools"))
+"""What `run` takes for itself, so that it cannot be given to the state."""
+
+
+def _check_keys(schema: Mapping[str, Any]) -> None:
+    """Check that `run` can be given a value for each key of the state.
+
+    Raises:
+        ComponentError: It cannot.
+    """
+    if taken := sorted(_OF_RUN.intersection(schema)):
+        raise ComponentError(
+            f"{taken[0]!r} cannot be a key of state_schema: it is an argument of run(), which says "
+            "something about the run. Give the key another name."
+        )
 
 
 def _goes_on(messages: Any) -> bool:

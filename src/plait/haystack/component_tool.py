@@ -15,7 +15,7 @@ from pydantic.errors import PydanticUserError
 from plait.common.reflection import signature
 from plait.errors import ToolDefinitionError
 from plait.haystack.components import component_from_dict, component_to_dict, inputs_of
-from plait.haystack.errors import SchemaGenerationError, reading
+from plait.haystack.errors import SchemaGenerationError, reading, unresolved
 from plait.haystack.registry import name_of
 from plait.haystack.sockets import HaystackComponent
 from plait.haystack.tools import Tool, read_outputs, write_outputs
@@ -125,6 +125,10 @@ class ComponentTool(Tool):
                     f"Parameter {name!r} of the run method of {type(self.component).__name__} has "
                     "no type. Models are told the type of each argument: annotate it."
                 )
+            if isinstance(one.type, str):
+                raise SchemaGenerationError(
+                    unresolved(type(self.component).__name__, name, one.type)
+                )
             default = ... if one.default is Parameter.empty else one.default
             told = of_each.get(name, f"Input '{name}' for the component.")
             wanted[name] = (_described(one.type, models), Field(default=default, description=told))
@@ -217,6 +221,8 @@ def _model_of(kind: Any, models: dict[type, Any]) -> Any:
 
 def _made(hint: Any, value: Any) -> Any:
     """What a parameter of this type is given where the model gave this."""
+    if isinstance(hint, str):  # it names what does not exist: only the state fills it
+        return value
     kinds = [hint, *get_args(hint)] if get_origin(hint) in (Union, UnionType) else [hint]
     for kind in kinds:
         if get_origin(kind) is list and isinstance(value, list):

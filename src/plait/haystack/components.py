@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter
-from typing import Any, NamedTuple, TypeVar, cast, get_type_hints, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
-from plait.common.reflection import signature
+from plait.common.reflection import known_annotations, signature
 from plait.haystack.errors import (
     ComponentError,
     DeserializationError,
@@ -119,12 +119,12 @@ def inputs_of(obj: Any) -> dict[str, Input]:
     """What a component's `run` takes: what it says itself, else what its signature says.
 
     A component of Haystack's says it in sockets. A parameter without an annotation has the type
-    `Parameter.empty`.
+    `Parameter.empty`; one whose annotation names what does not exist, that text.
     """
     if (sockets := getattr(obj, "__haystack_input__", None)) is not None:
         return {name: _read_socket(one) for name, one in sockets._sockets_dict.items()}
     declared: dict[str, Input] = dict(getattr(obj, "__input_types__", {}))
-    hints = get_type_hints(obj.__class__.run, include_extras=True)
+    hints = known_annotations(obj.__class__.run)
     for name, one in signature(obj.run).parameters.items():
         if one.kind is not Parameter.VAR_KEYWORD:
             declared[name] = Input(hints.get(name, Parameter.empty), one.default)

@@ -84,6 +84,15 @@ class SchemaGenerationError(ToolDefinitionError):
     """A function's parameters have no JSON schema."""
 
 
+def unresolved(owner: str, parameter: str, hint: str) -> str:
+    """What is wrong with a parameter whose type names what does not exist."""
+    return (
+        f"Failed to create JSON schema for {owner!r}: the type of its parameter {parameter!r}, "
+        f"{hint!r}, cannot be resolved. It must exist in the module (not only under TYPE_CHECKING, "
+        "nor only inside a function); or let the state fill the parameter (inputs_from_state=)."
+    )
+
+
 class ToolInvocationError(RunError):
     """A tool's function failed.
 
@@ -112,18 +121,24 @@ class ToolNotFoundException(ToolInvokerError):
 class ToolOutputMergeError(ToolInvokerError):
     """A tool's result cannot be put into the state."""
 
-    def __init__(self, tool_name: str, error: Exception) -> None:
-        super().__init__(f"Failed to merge tool outputs from tool {tool_name} into State: {error}")
+    @classmethod
+    def from_exception(cls, tool_name: str, error: Exception) -> ToolOutputMergeError:
+        """The error of a tool whose result could not be merged, since `error` was raised.
+
+        >>> str(ToolOutputMergeError.from_exception("search", ValueError("no")))
+        'Failed to merge tool outputs from tool search into State: no'
+        """
+        return cls(f"Failed to merge tool outputs from tool {tool_name} into State: {error}")
 
 
 class StringConversionError(ToolOutputMergeError):
-    """A tool's result cannot be turned into text for the model."""
+    """A tool's result cannot be turned into text for the model. (Raised, Haystack's invoker calls
+    it a `ToolOutputMergeError`.)"""
 
     def __init__(self, tool_name: str, conversion_function: str, error: Exception) -> None:
-        ToolInvokerError.__init__(
-            self,
+        super().__init__(
             f"Failed to convert tool result from tool {tool_name} using '{conversion_function}'. "
-            f"Error: {error}",
+            f"Error: {error}"
         )
 
 
@@ -239,4 +254,5 @@ __all__ = [
     "ToolOutputMergeError",
     "reading",
     "reading_part",
+    "unresolved",
 ]

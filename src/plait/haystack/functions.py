@@ -9,9 +9,9 @@ from typing import Any, overload
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
 
-from plait.common.reflection import resolved_annotations, signature
-from plait.errors import AnnotationError, ToolDefinitionError
-from plait.haystack.errors import SchemaGenerationError
+from plait.common.reflection import known_annotations, signature
+from plait.errors import ToolDefinitionError
+from plait.haystack.errors import SchemaGenerationError, unresolved
 from plait.haystack.tools import Tool
 from plait.tools.signatures import string_mark
 from plait.utils.json_schema import without_titles
@@ -115,12 +115,7 @@ def tool(
 def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
     """The JSON schema of the parameters that the model fills."""
     fields: dict[str, Any] = {}
-    try:
-        hints = resolved_annotations(function)
-    except AnnotationError as error:
-        raise SchemaGenerationError(
-            f"Failed to create JSON schema for function {function.__name__!r}. {error}"
-        ) from error
+    hints = known_annotations(function)  # those that no model sees may name anything
     for name, parameter in signature(function).parameters.items():
         if name in filled or name.startswith("_"):  # of the function's own: no model gives it
             continue
@@ -129,6 +124,8 @@ def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
                 f"Function {function.__name__!r}: parameter {name!r} does not have a type hint. "
                 "Models are told the type of each argument: annotate it."
             )
+        if isinstance(hints[name], str):
+            raise SchemaGenerationError(unresolved(function.__name__, name, hints[name]))
         default = ... if parameter.default is Parameter.empty else parameter.default
         mark = string_mark(hints[name])
         said: Any = (

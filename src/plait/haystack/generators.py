@@ -26,7 +26,7 @@ from plait.haystack.errors import (
     NoGeneratorError,
     SerializationError,
 )
-from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
+from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator, own_tools
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
 from plait.haystack.registry import remember
@@ -102,8 +102,8 @@ class ChatModelGenerator:
         if streaming_callback is not None:
             remember(streaming_callback)
         self.generation_kwargs = generation_kwargs or {}
-        check_names(flatten_tools_or_toolsets(tools))
-        self.tools = tools
+        self.tools = own_tools(tools)
+        check_names(flatten_tools_or_toolsets(self.tools))
         self._chat_model: Any = as_chat_model(model)
 
     def run(
@@ -166,7 +166,7 @@ class ChatModelGenerator:
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
         """The model with its tools, and the arguments of the call."""
-        flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
+        flat = flatten_tools_or_toolsets(self.tools if tools is None else own_tools(tools))
         check_names(flat)
         model = self._with_tools([tool.tool_spec for tool in flat]) if flat else self._chat_model
         return model, {**self.generation_kwargs, **(generation_kwargs or {})}
@@ -228,10 +228,13 @@ def reply_of(message: Any, index: int = 0) -> ChatMessage:
     (reply,) = to_haystack([message], OURS)
     told = message.response_metadata
     meta = {"model": told.get("model_name"), "index": index, "finish_reason": _reason(told)}
-    if message.usage_metadata:
-        meta["usage"] = write_usage(message.usage_metadata)
-    reply.meta.update(meta)
+    reply.meta.update({**meta, "usage": _counted(message)})
     return reply
+
+
+def _counted(message: Any) -> dict[str, Any] | None:
+    """The token counts of a message or chunk, if it has any."""
+    return write_usage(message.usage_metadata) if message.usage_metadata else None
 
 
 def _reason(told: Mapping[str, Any]) -> Any:
@@ -282,8 +285,7 @@ class _Heard:
             ended = reason if last else None
             meta = {"model": self._model, "index": 0, "finish_reason": ended}
             meta["received_at"] = datetime.now().isoformat()
-            if last and chunk.usage_metadata:
-                meta["usage"] = write_usage(chunk.usage_metadata)
+            meta["usage"] = _counted(chunk) if last else None
             fields.setdefault("content", "")
             yield StreamingChunk(
                 **fields, meta=meta, component_info=self._info, finish_reason=ended

@@ -15,6 +15,7 @@ from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, cast
 
 from plait.errors import (
+    InvalidInputError,
     InvalidValueError,
     NotSupportedError,
     ToolDefinitionError,
@@ -28,6 +29,7 @@ from plait.haystack.errors import (
     ToolNotFoundException,
     ToolOutputMergeError,
 )
+from plait.haystack.guests import own_tools
 from plait.haystack.messages import ChatMessage, ToolCall
 from plait.haystack.registry import remember
 from plait.haystack.state import State
@@ -191,7 +193,7 @@ class ToolInvoker:
         policies: Mapping[str, ToolPolicy] | ToolPolicy | None = None,
         journal: bool = False,
     ) -> None:
-        self.tools = tools
+        self.tools: ToolsType = own_tools(tools)
         self.raise_on_failure = raise_on_failure
         self.convert_result_to_json_string = convert_result_to_json_string
         self.streaming_callback = streaming_callback
@@ -202,7 +204,7 @@ class ToolInvoker:
         self.policies = policies
         self.journal = journal
         self._is_warm = False
-        self._own = _executor(flatten_tools_or_toolsets(tools), policies, journal)
+        self._own = _executor(flatten_tools_or_toolsets(self.tools), policies, journal)
         if streaming_callback is not None:
             remember(streaming_callback)
 
@@ -238,6 +240,7 @@ class ToolInvoker:
             ToolInvocationError: A tool failed, and `raise_on_failure` is set.
             StringConversionError: A result cannot be turned into text, and so on.
             ToolOutputMergeError: A result cannot be put into the state, and so on.
+            InvalidInputError: `state` is none.
         """
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, False)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
@@ -287,7 +290,7 @@ class ToolInvoker:
 
     def _executor_of(self, tools: ToolsType | None) -> _Executor:
         """What runs the tools of one run. The invoker's own may have changed since: sets grow."""
-        flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
+        flat = flatten_tools_or_toolsets(self.tools if tools is None else own_tools(tools))
         known = self._own.tools.values()
         if len(flat) == len(known) and all(
             one is its for one, its in zip(flat, known, strict=True)
@@ -309,6 +312,11 @@ class ToolInvoker:
         """What a run does; `passed` is the callback for tools that are functions, `awaited` for
         those that are awaited."""
         state = State({}) if state is None else state
+        if isinstance(state, Mapping):  # Haystack's own State will do
+            raise InvalidInputError(
+                f"state is a State, not {state!r:.100}: State(schema, data), whose schema says how "
+                "each value is merged."
+            )
         node, known = self._executor_of(tools)
         calls: list[ToolCall] = []
         requests: list[dict[str, Any]] = []
@@ -345,7 +353,7 @@ class ToolInvoker:
         except StringConversionError as error:
             return self._told(error, call)
         except Exception as error:
-            failure = ToolOutputMergeError(tool.name, error)
+            failure = ToolOutputMergeError.from_exception(tool.name, error)
             failure.__cause__ = error
             return self._told(failure, call)
 

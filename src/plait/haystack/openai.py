@@ -80,6 +80,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
             organization=organization,
             timeout=wait,
             max_retries=again,
+            stream_usage=False,  # as Haystack's: some servers refuse what they do not know
         )
         super().__init__(chat_model, streaming_callback, generation_kwargs, tools)
         self.model = model

@@ -107,20 +107,27 @@ def name_of(thing: Any) -> str:
             f"Serialization of {why} is not supported: {thing!r}. Define it at the top of a module,"
             " or give it a name: plait.haystack.register(thing, 'a name')."
         )
-    name = f"{thing.__module__}.{thing.__qualname__}"
+    name = ".".join(cast("tuple[str, str]", _place(thing)))
     return _ours.get(name, name)
+
+
+def _place(thing: Any) -> tuple[Any, Any]:
+    """The module of a thing, and its name there; a class method's is that of the class it is of."""
+    if ismethod(thing) and isclass(thing.__self__):
+        return thing.__self__.__module__, f"{thing.__self__.__qualname__}.{thing.__name__}"
+    return getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
 
 
 def _unnamed(thing: Any) -> str | None:
     """What kind of nameless thing it is; None: it has a name."""
-    qualname = getattr(thing, "__qualname__", None)
-    if qualname is None or not getattr(thing, "__module__", None):
+    module, qualname = _place(thing)
+    if qualname is None or not module:
         return "objects without a name"
     if "<lambda>" in qualname:
         return "lambdas"
     if "<locals>" in qualname:
         return "nested functions and local classes"
-    return "bound methods" if ismethod(thing) else None
+    return "bound methods" if ismethod(thing) and not isclass(thing.__self__) else None
 
 
 def lookup(name: Any) -> Any:

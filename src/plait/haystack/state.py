@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from plait.errors import InvalidValueError, nearest
 from plait.haystack.errors import reading
@@ -159,7 +159,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
             raise InvalidValueError(
                 f"StateSchema: 'handler' for key '{key}' must be callable or None, not {handler!r}"
             )
-        if key == "messages" and kind != list[ChatMessage]:
+        if key == "messages" and not (is_list(kind) and get_args(kind) == (ChatMessage,)):
             raise InvalidValueError(
                 f"StateSchema: 'messages' must be of type list[ChatMessage], got {kind!r}"
             )

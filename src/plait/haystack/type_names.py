@@ -43,26 +43,26 @@ def remember_types(value: Any) -> None:
         remember_types(part)
 
 
-def serialize_type(value: Any) -> str:
+def serialize_type(target: Any) -> str:
     """A type as text.
 
     >>> serialize_type(dict[str, int]), serialize_type(typing.Optional[str])
     ('dict[str, int]', 'typing.Optional[str]')
     """
-    if value is None or value is NoneType:
+    if target is None or target is NoneType:
         return "None"
-    if value is Ellipsis:
+    if target is Ellipsis:
         return "..."
-    if value is Any:
+    if target is Any:
         return "typing.Any"
-    origin, inner = get_origin(value), get_args(value)
+    origin, inner = get_origin(target), get_args(target)
     if origin is None:
-        return value.__name__ if value in _BARE else _named(value)
+        return target.__name__ if target in _BARE else _named(target)
     if origin in (Union, UnionType):
         return _union(inner)
     head = name_of(origin) if origin not in _BARE else origin.__name__
-    if type(value).__module__ == "typing":  # typing.List[int], and not list[int]
-        head = f"typing.{value._name}"
+    if type(target).__module__ == "typing":  # typing.List[int], and not list[int]
+        head = f"typing.{target._name}"
     return f"{head}[{', '.join(serialize_type(part) for part in inner)}]" if inner else head
 
 
@@ -79,7 +79,7 @@ def _named(value: Any) -> str:
     return name_of(value)
 
 
-def deserialize_type(text: str) -> Any:
+def deserialize_type(type_str: str) -> Any:
     """The type that a text means.
 
     Raises:
@@ -88,7 +88,7 @@ def deserialize_type(text: str) -> Any:
     >>> deserialize_type("typing.Optional[list[str]]") == (list[str] | None)
     True
     """
-    reader = _Reader(text)
+    reader = _Reader(type_str)
     found = reader.type()
     if reader.rest():
         raise reader.error()

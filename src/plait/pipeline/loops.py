@@ -72,7 +72,8 @@ class LoopComponent(QueryComponent):
     def _run_component(self, **inputs: Any) -> Values:
         left = self.max_iterations
         while True:
-            outputs = self.pipeline.run(**inputs, return_values_direct=False)
+            state = self.pipeline.state_of(self.pipeline.graph_input(inputs))
+            outputs = self.pipeline.output_of(state, is_direct=False)
             left -= 1
             if left == 0 or self._is_done(outputs):
                 return outputs
@@ -81,7 +82,8 @@ class LoopComponent(QueryComponent):
     async def _arun_component(self, **inputs: Any) -> Values:
         left = self.max_iterations
         while True:
-            outputs = await self.pipeline.arun(**inputs, return_values_direct=False)
+            state = await self.pipeline.astate_of(self.pipeline.graph_input(inputs))
+            outputs = self.pipeline.output_of(state, is_direct=False)
             left -= 1
             if left == 0 or self._is_done(outputs):
                 return outputs

@@ -12,9 +12,9 @@ from plait.pipeline.components import (
     OutputKeys,
     QueryComponent,
 )
-from plait.prompts.base import BasePromptTemplate
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.tools.base import BaseTool
+from plait.tools.guests import own_tool
 
 INPUT = "input"
 """The only input of a runnable that takes no dict of named values."""
@@ -64,7 +64,7 @@ class RunnableComponent(QueryComponent):
 
 def _named_inputs(runnable: Any) -> InputKeys | None:
     """The names of what a runnable takes, if it takes a dict of named values."""
-    if isinstance(runnable, BasePromptTemplate):
+    if hasattr(runnable, "format_prompt"):  # a prompt, LangChain's too
         return InputKeys.of(runnable.input_variables, runnable.optional_variables)
     if isinstance(runnable, BaseTool):
         schema = runnable.shown_json_schema
@@ -95,6 +95,8 @@ def as_component(name: str, module: Any) -> QueryComponent:
             f"Module {name!r} is the class {module.__name__}; give an object of it: "
             f"{module.__name__}(...)."
         )
+    if hasattr(module.__class__, "tool_call_schema"):
+        return RunnableComponent(own_tool(module))
     if callable(getattr(module, "invoke", None)):
         return RunnableComponent(coerce_to_runnable(module))
     if callable(module):

@@ -318,8 +318,9 @@ class QueryPipeline(Runnable[Any, Any]):
             return cast("Any", input)
         return self.build().input_of(by_module(self.name, self._wanted(), input))
 
-    def _output(self, state: Mapping[str, Any], is_direct: bool = True) -> Any:
-        """The output: of one last module its value, or a dict of several; else by module."""
+    def output_of(self, state: Mapping[str, Any], is_direct: bool = True) -> Any:
+        """The output, out of a state of its graph: of one last module its value, or a dict of
+        several (or if not `is_direct`); of several last modules by module."""
         found = self._outputs(state)
         if INTERRUPTED in state or len(found) > 1:
             return found
@@ -367,12 +368,12 @@ class QueryPipeline(Runnable[Any, Any]):
             InvalidGraphError: the pipeline is not whole (see `build`).
         """
         given = self.graph_input(input)
-        return self._output(self.graph.invoke(given, self._config(config), **kwargs))
+        return self.output_of(self.graph.invoke(given, self._config(config), **kwargs))
 
     async def ainvoke(self, input: Any, config: ConfigLike | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         given = self.graph_input(input)
-        return self._output(await self.graph.ainvoke(given, self._config(config), **kwargs))
+        return self.output_of(await self.graph.ainvoke(given, self._config(config), **kwargs))
 
     def stream(self, input: Any, config: ConfigLike | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the output; with `stream_mode=`, the parts of the graph's stream instead."""
@@ -421,7 +422,7 @@ class QueryPipeline(Runnable[Any, Any]):
         """
         given = self._given(args, inputs, batch)
         states = self._states(given, config)
-        found = [self._output(state, return_values_direct) for state in states]
+        found = [self.output_of(state, return_values_direct) for state in states]
         return found if batch else found[0]
 
     async def arun(
@@ -435,7 +436,7 @@ class QueryPipeline(Runnable[Any, Any]):
         """The async twin of `run`."""
         given = self._given(args, inputs, batch)
         states = await self._astates(given, config)
-        found = [self._output(state, return_values_direct) for state in states]
+        found = [self.output_of(state, return_values_direct) for state in states]
         return found if batch else found[0]
 
     def run_with_intermediates(
@@ -454,7 +455,7 @@ class QueryPipeline(Runnable[Any, Any]):
         (given,) = self._given(args, inputs, batch=False)
         state = self.state_of(given, config)
         seen = self._intermediates(state, self._unfinished(state, config))
-        return self._output(state, return_values_direct), seen
+        return self.output_of(state, return_values_direct), seen
 
     async def arun_with_intermediates(
         self,
@@ -467,7 +468,7 @@ class QueryPipeline(Runnable[Any, Any]):
         (given,) = self._given(args, inputs, batch=False)
         state = await self.astate_of(given, config)
         seen = self._intermediates(state, await self._aunfinished(state, config))
-        return self._output(state, return_values_direct), seen
+        return self.output_of(state, return_values_direct), seen
 
     def run_multi(
         self,

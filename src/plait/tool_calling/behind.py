@@ -1,7 +1,6 @@
 """A tool with something in front of it: another tool of its looks, and ways to run the first."""
 
 import asyncio
-import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
@@ -13,20 +12,10 @@ from plait.prebuilt.tool_policies import NO_POLICY, Supervised
 from plait.runnables.config import run_in_executor
 from plait.scope import current_tool_call
 from plait.tool_calling.approval import plain
-from plait.tools import BaseTool, StructuredTool, Tool, coerce_to_tool
+from plait.tools import BaseTool, StructuredTool, Tool
+from plait.tools.guests import declared, own_tool
 from plait.tools.output import as_output, split_response
 from plait.tools.signatures import parameters
-
-_CARRIED = (
-    "return_direct",
-    "tags",
-    "metadata",
-    "handle_tool_error",
-    "handle_validation_error",
-    "response_format",
-    "extras",
-)
-"""What a tool declares besides its name, description and arguments."""
 
 
 class Behind:
@@ -44,11 +33,9 @@ class Behind:
     """
 
     def __init__(self, value: Any) -> None:
-        self.tool = coerce_to_tool(value)
-        own = isinstance(self.tool, BaseTool)
-        self._sync = self.tool.sync_code() if own else None
-        self._async = self.tool.async_code() if own else None
-        self.code: Callable[..., Any] = self._sync or self._async or _code_of(self.tool)
+        self.tool = own_tool(value)
+        self._sync, self._async = self.tool.sync_code(), self.tool.async_code()
+        self.code = cast("Callable[..., Any]", self._sync or self._async)
         """What the signature of the tool is read from."""
 
     @property
@@ -67,14 +54,13 @@ class Behind:
             alike.func, alike.coroutine = func, coroutine
             alike.on_unknown = None  # of the execution, see `_steps`: a question may be asked again
             return alike
-        carried = {name: getattr(self.tool, name) for name in _CARRIED if hasattr(self.tool, name)}
         return StructuredTool(
             name=self.tool.name,
             description=self.tool.description,
             args_schema=self.tool.args_schema or self._found_schema(),
             func=func,
             coroutine=coroutine,
-            **carried,
+            **declared(self.tool),
         )
 
     def _found_schema(self) -> Any:
@@ -94,8 +80,7 @@ class Behind:
     def _hidden(self) -> frozenset[str]:
         """All arguments that a model does not supply."""
         injected = frozenset(its.name for its in parameters(self.code) if its.is_injected)
-        own: frozenset[str] = getattr(self.tool, "injected_args", frozenset())
-        return self._wired | injected | own | Injections(self.tool).hidden
+        return self._wired | injected | self.tool.injected_args | Injections(self.tool).hidden
 
     def shown(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the model supplied of a call's arguments."""
@@ -144,16 +129,16 @@ class Behind:
         async def work(_: Any) -> Any:
             if self._async is not None:
                 return self._message(call, await self._async(*args, **kwargs))
-            if self._sync is not None:
-                return await run_in_executor(None, self._wrapped, call, args, kwargs)
-            return self._message(call, await self.tool.ainvoke(self.shown(kwargs)))
+            return await run_in_executor(None, self._wrapped, call, args, kwargs)
 
         return self._unwrapped(await self._steps.arun(call, work))
 
     def _wrapped(self, call: Mapping[str, Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-        if self._sync is not None:
-            return self._message(call, self._sync(*args, **kwargs))
-        return self._message(call, self.tool.invoke(self.shown(kwargs)))
+        if self._sync is None:
+            raise NotImplementedError(
+                f"Tool {self.name!r} has only async code: declare it by human_in_the_loop_async."
+            )
+        return self._message(call, self._sync(*args, **kwargs))
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the step is recorded under."""
@@ -193,12 +178,11 @@ class Behind:
         async def arun(**args: Any) -> Any:
             return await self.arun(**self.edited(args, kwargs))
 
-        sync = self._sync is not None or not isinstance(self.tool, BaseTool)
         return StructuredTool(
             name=self.tool.name,
             description=self.tool.description,
             args_schema=self.tool.tool_call_schema,
-            func=run if sync else None,
+            func=None if self._sync is None else run,
             coroutine=arun,
             response_format=self.tool.response_format,
         )
@@ -210,12 +194,6 @@ def _in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _code_of(tool: Any) -> Callable[..., Any]:
-    """The code of a tool of langchain_core."""
-    code = getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run
-    return inspect.unwrap(code)
 
 
 __all__ = ["Behind"]

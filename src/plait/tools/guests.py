@@ -9,6 +9,7 @@ from plait.runnables.base import Runnable
 from plait.tools.base import BaseTool
 from plait.tools.convert import tool
 from plait.tools.injected import ToolException
+from plait.tools.simple import Tool
 from plait.tools.structured import StructuredTool
 from plait.warnings import program_level
 
@@ -101,6 +102,65 @@ def is_haystack_tool(value: Any) -> bool:
     return any(
         base.__name__ == "Tool" and base.__module__.startswith("haystack.")
         for base in value.__class__.__mro__
+    )
+
+
+_DECLARED = (
+    "return_direct",
+    "tags",
+    "metadata",
+    "handle_tool_error",
+    "handle_validation_error",
+    "response_format",
+    "extras",
+    "callbacks",
+    "verbose",
+)
+
+
+def declared(tool: Any) -> dict[str, Any]:
+    """What a tool declares besides its name, its description and its arguments."""
+    return {name: getattr(tool, name) for name in _DECLARED if hasattr(tool, name)}
+
+
+def own_tool(value: Any) -> BaseTool:
+    """A tool of plait's; one of langchain_core's becomes one that runs the same code.
+
+    Args:
+        value: What `coerce_to_tool` takes.
+
+    Raises:
+        ToolDefinitionError: It is no tool.
+    """
+    its = coerce_to_tool(value)
+    if isinstance(its, BaseTool):
+        return its
+    rest: dict[str, Any] = {"name": its.name, "description": its.description, **declared(its)}
+    if takes_one_text(its) and its.args_schema is None:
+        return Tool(func=its.func, coroutine=its.coroutine, **rest)
+    code = {"func": _their_code(its, "func", "_run")}
+    code["coroutine"] = _their_code(its, "coroutine", "_arun")
+    if not any(code.values()):
+        raise ToolDefinitionError(f"{value!r:.200} has no code that could be called: no _run.")
+    if its.args_schema is None:
+        return StructuredTool.from_function(**code, **rest)
+    return StructuredTool(args_schema=its.args_schema, **code, **rest)
+
+
+def _their_code(tool: Any, field: str, method: str) -> Any:
+    """What one kind of calls runs: the method of the program's own class, else the function."""
+    owner = next((kind for kind in type(tool).__mro__ if method in vars(kind)), None)
+    if owner is None or owner.__module__.startswith("langchain_core."):
+        return getattr(tool, field, None)
+    return getattr(tool, method)
+
+
+def takes_one_text(tool: Any) -> bool:
+    """Whether it is a `Tool`, plait's or LangChain's; a class of the program's has names for what
+    it takes."""
+    return any(
+        base.__name__ == "Tool" and base.__module__.startswith(("plait.tools.", "langchain_core."))
+        for base in type(tool).__mro__
     )
 
 

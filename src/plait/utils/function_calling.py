@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.common.ids import new_id
 from plait.errors import ToolDefinitionError
-from plait.tools.guests import is_haystack_tool
+from plait.tools.guests import is_haystack_tool, takes_one_text
 from plait.tools.shown import described, key_of
 from plait.utils.json_schema import all_required, self_contained, without_titles
 
@@ -195,21 +195,12 @@ def _from_tool(tool: Any) -> dict[str, Any]:
     description = tool.description or shape.get("description", "")
     shape.pop("description", None)
     schema: Any = () if is_inferred else tool.args_schema  # asking for it makes a model class
-    if schema is None and _takes_one_text(tool):
+    if schema is None and takes_one_text(tool):
         only = {"__arg1": {"title": "__arg1", "type": "string"}}
         shape = {"properties": only, "required": ["__arg1"], "type": "object"}
     else:
         shape = without_titles(shape)
     return {"name": tool.name, "description": description, "parameters": shape}
-
-
-def _takes_one_text(tool: Any) -> bool:
-    """Whether it is a `Tool`, plait's or LangChain's; a class of the program's has names for what
-    it takes."""
-    return any(
-        base.__name__ == "Tool" and base.__module__.startswith(("plait.tools.", "langchain_core."))
-        for base in type(tool).__mro__
-    )
 
 
 def _from_function(function: Any) -> dict[str, Any]:

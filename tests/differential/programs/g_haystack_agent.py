@@ -1,12 +1,14 @@
 """Haystack's Agent: conversations, exits, errors of tools, state, streaming; in sync calls."""
 
+# ruff: noqa: UP006, UP035 (types as older programs write them)
+
 import os
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 import logging
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, List
 
 from haystack import component
 from haystack.components.agents import Agent
@@ -276,6 +278,12 @@ def case_tools_of_one_run_without_others(env):
     return it.run([user("hi")], tools=[add]), it.chat_generator.seen
 
 
+def case_tools_of_one_run_named_twice(env):
+    it = agent(call("add", a=1, b=2), say("3"), tools=[add, boom])
+    done = it.run([user("hi")], tools=["add", "add"])
+    return done, it.chat_generator.seen
+
+
 def case_unknown_names_of_tools(env):
     it = agent(say("x"), tools=[add])
     return (
@@ -485,6 +493,18 @@ def case_schemas_that_are_none(env):
         env.error(lambda: agent(state_schema={"x": {"type": int, "handler": 5}})),
         env.error(lambda: agent(state_schema={"messages": {"type": int}})),
     ]
+
+
+def case_keys_that_a_run_takes_for_itself(env):
+    return [
+        env.error(lambda: agent(say("x"), tools=[add], state_schema={key: {"type": str}}))
+        for key in ("break_point", "snapshot", "system_prompt", "tools", "self")
+    ]
+
+
+def case_messages_as_older_programs_write_them(env):
+    it = agent(say("x"), tools=[add], state_schema={"messages": {"type": List[ChatMessage]}})
+    return it.run([user("hi")])
 
 
 def case_schema_of_an_agent(env):

@@ -252,6 +252,18 @@ def case_filled_by_names_of_the_state(env):
 
 
 @component
+class Foreseeing:
+    @component.output_types(x=int)
+    def run(self, x: int) -> "Nothing":  # noqa: F821
+        return {"x": x}
+
+
+def case_an_output_annotated_with_nothing_that_is(env):
+    tool = ComponentTool(Foreseeing())
+    return tool.parameters, tool.invoke(x=1)
+
+
+@component
 class Untyped:
     @component.output_types(x=int)
     def run(self, x):

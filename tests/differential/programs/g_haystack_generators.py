@@ -31,18 +31,39 @@ def tool_of(name="one"):
     return Tool(name=name, description="d", parameters=schema, function=one)
 
 
-@contextmanager
+USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+
+
 def served(message, finish="stop"):
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
-    usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
     answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-    data = json.dumps({**answer, "choices": [choice], "usage": usage}).encode()
+    return serving(json.dumps({**answer, "choices": [choice], "usage": USAGE}))
+
+
+def served_in_pieces(*choices, asked=None, usage=None):
+    """A stream of choices, each a delta and a reason to finish."""
+    piece = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    pieces = [
+        {**piece, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+        for delta, finish in choices
+    ]
+    if usage is not None:
+        pieces.append({**piece, "choices": [], "usage": usage})
+    lines = [*map(json.dumps, pieces), "[DONE]"]
+    return serving("".join(f"data: {line}\n\n" for line in lines), "text/event-stream", asked=asked)
+
+
+@contextmanager
+def serving(answer, kind="application/json", status=200, asked=None):
+    data = answer.encode()
 
     class Served(BaseHTTPRequestHandler):
         def do_POST(self):
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
+            body = self.rfile.read(int(self.headers["content-length"]))
+            if asked is not None:
+                asked.append(json.loads(body))
+            self.send_response(status)
+            self.send_header("content-type", kind)
             self.send_header("content-length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -112,6 +133,76 @@ def case_answers_without_a_text(env):
 def case_empty_answers(env):
     with served({"content": ""}) as url:
         return replies(url)
+
+
+WORDS = [
+    ({"role": "assistant", "content": ""}, None),
+    ({"content": "Del"}, None),
+    ({"content": "ft"}, None),
+    ({}, "stop"),
+]
+
+
+def streamed(url, **kwargs):
+    """What a callback hears, and the answer that comes of it."""
+    heard = []
+    key = Secret.from_token("k")
+    made = OpenAIChatGenerator(
+        key, "m", heard.append, api_base_url=url, max_retries=0, generation_kwargs=kwargs
+    )
+    (reply,) = made.run([ChatMessage.from_user("Where?")], tools=[tool_of()])["replies"]
+    pieces = [
+        (one.content, [call.to_dict() for call in one.tool_calls or ()], one.finish_reason)
+        for one in heard
+        if one.content or one.tool_calls or one.finish_reason
+    ]
+    counted = [one.meta["usage"]["total_tokens"] for one in heard if one.meta["usage"]]
+    return pieces, counted, reply.text, reply.tool_calls, reply.meta["finish_reason"]
+
+
+def case_answers_in_pieces(env):
+    asked = []
+    with served_in_pieces(*WORDS, asked=asked) as url:
+        return streamed(url), ["stream_options" in one for one in asked]
+
+
+def case_answers_in_pieces_that_are_counted(env):
+    asked = []
+    with served_in_pieces(*WORDS, asked=asked, usage=USAGE) as url:
+        found = streamed(url, stream_options={"include_usage": True})
+        return found, [one["stream_options"] for one in asked]
+
+
+def case_calls_in_pieces(env):
+    def of(text, index=0, **more):
+        function = {"arguments": text, **({"name": "one"} if more else {})}
+        return {"tool_calls": [{"index": index, "function": function, **more}]}, None
+
+    first, second = of("", id="1", type="function"), of("", 1, id="2", type="function")
+    rest = of('{"a": 2}', 1), ({}, "tool_calls")
+    with served_in_pieces(first, of('{"a"'), of(": 1}"), second, *rest) as url:
+        return streamed(url)
+
+
+def case_usage_that_nobody_has_told(env):
+    with served_in_pieces(*WORDS) as url:
+        made = OpenAIChatGenerator(
+            Secret.from_token("k"), "m", lambda piece: None, api_base_url=url, max_retries=0
+        )
+        return made.run([ChatMessage.from_user("Where?")])["replies"][0].meta["usage"]
+
+
+def case_errors_of_the_server(env):
+    found = []
+    for status in (400, 401, 404, 429, 500):
+        with serving('{"error": {"message": "no"}}', status=status) as url:
+            found.append(env.error(lambda url=url: replies(url)))
+    return found
+
+
+def case_a_client_with_a_header_of_its_own(env):
+    with served({"content": "Delft"}) as url:
+        return env.error(lambda: replies(url, http_client_kwargs={"headers": {"x-a": "b"}}))
 
 
 def case_form_of_a_class_written_and_back(env):

@@ -260,6 +260,11 @@ def case_a_component_that_has_a_generator(env):
     )
 
 
+def case_types_given_by_name(env):
+    text = serialize_type(target=Optional[int])
+    return text, deserialize_type(type_str=text) == Optional[int]
+
+
 def case_types_as_text(env):
     kinds = [str, list[str], dict[str, list[int]], Optional[int], Any, list[ChatMessage], list]
     texts = [serialize_type(kind) for kind in kinds]

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Optional
 
 from haystack.components.agents import State
 from haystack.components.tools import ToolInvoker
+from haystack.components.tools.tool_invoker import ToolOutputMergeError
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool, Toolset, create_tool_from_function, tool
 from pydantic import BaseModel
@@ -227,6 +228,17 @@ def case_lambdas_are_not_written(env):
     )
 
 
+class Shelf:
+    @classmethod
+    def look(cls, a: int) -> str:
+        return f"{cls.__name__} {a}"
+
+
+def case_class_methods_written_and_back(env):
+    looking = made(function=Shelf.look)
+    return written(looking.to_dict()), Tool.from_dict(looking.to_dict()).invoke(a=1)
+
+
 def case_function_that_nobody_knows(env):
     data = made().to_dict()
     data["data"]["function"] = "nowhere.nothing"
@@ -323,6 +335,11 @@ def case_invoker_tells(env):
     return invoker.run([call("nope"), call("boom", x="1"), call("add", a=1)])["tool_messages"]
 
 
+def case_errors_of_an_invoker_of_ones_own(env):
+    made = ToolOutputMergeError.from_exception("look", ValueError("no"))
+    return str(made), type(made).__name__, str(ToolOutputMergeError("no room"))
+
+
 def case_invokers_that_are_none(env):
     return (
         env.error(lambda: ToolInvoker([])),
@@ -388,3 +405,12 @@ def case_annotations_that_name_nothing(env):
         return what
 
     return env.error(lambda: create_tool_from_function(look))
+
+
+def case_annotations_that_no_model_sees(env):
+    def look(what: str, shelf: "Nothing", _seen: "Nothing" = None) -> "Nothing":  # noqa: F821
+        """Look."""
+        return f"{what} on {shelf}"
+
+    looking = create_tool_from_function(look, inputs_from_state={"shelf": "shelf"})
+    return looking.tool_spec, looking.invoke(what="a book", shelf="one")

@@ -13,7 +13,7 @@ from plait.agents.actions import (
 )
 from plait.agents.format_scratchpad.steps import Steps
 from plait.errors import ConfigError, InvalidValueError
-from plait.exceptions import OutputParserException
+from plait.exceptions import is_parsing_error
 from plait.objects.fields import AnnotatedFields
 from plait.runnables.addable import add
 from plait.runnables.base import Runnable
@@ -176,8 +176,8 @@ class _OfRunnable(BasePlanner):
             return super().return_stopped_response(early_stopping_method, intermediate_steps)
         try:
             decision = self.plan(_asked_to_finish(intermediate_steps), **kwargs)
-        except OutputParserException as error:
-            decision = error
+        except ValueError as error:
+            return self._unread(error)
         return self._end(decision)
 
     async def areturn_stopped_response(
@@ -189,16 +189,23 @@ class _OfRunnable(BasePlanner):
             return self.return_stopped_response(early_stopping_method, intermediate_steps, **kwargs)
         try:
             decision = await self.aplan(_asked_to_finish(intermediate_steps), **kwargs)
-        except OutputParserException as error:
-            decision = error
+        except ValueError as error:
+            return self._unread(error)
         return self._end(decision)
 
+    def _unread(self, error: Any) -> AgentFinish:
+        """The end that a last turn makes whose text is in no form: the text.
+
+        Raises:
+            ValueError: It is another error.
+        """
+        if not is_parsing_error(error):
+            raise error
+        text = error.llm_output or self.stopped_answer
+        return AgentFinish({"output": text}, text)
+
     def _end(self, decision: Any) -> AgentFinish:
-        """The end that a last turn makes: its answer, or its text if that is in no form; "force" if
-        it is for going on."""
-        if isinstance(decision, OutputParserException):
-            text = decision.llm_output or self.stopped_answer
-            return AgentFinish({"output": text}, text)
+        """The end that a last turn makes: its answer; "force" if it is for going on."""
         decision = decided(decision)
         if isinstance(decision, AgentFinish):
             return decision

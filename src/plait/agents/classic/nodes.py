@@ -14,7 +14,7 @@ from plait.callbacks import has_listeners
 from plait.channels.untracked_value import UntrackedValue
 from plait.constants import END
 from plait.errors import InvalidValueError, NotSupportedError
-from plait.exceptions import OutputParserException
+from plait.exceptions import OutputParserException, is_parsing_error
 from plait.graph.state import StateGraph
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
@@ -80,7 +80,7 @@ class PlanNode(Runnable[Any, Any]):
         given = self._trimmed(input), _handlers(ensure_config(config))
         try:
             decision = clock.call(_PLAN, lambda: agent.plan(*given, **input["inputs"]))
-        except OutputParserException as error:
+        except ValueError as error:
             decision = _unread(error, settings.handle_parsing_errors)
         if decision is OVER:
             return self._stopped(input)
@@ -95,7 +95,7 @@ class PlanNode(Runnable[Any, Any]):
         given = self._trimmed(input), _handlers(ensure_config(config))
         try:
             decision = await clock.acall(_PLAN, lambda: agent.aplan(*given, **input["inputs"]))
-        except OutputParserException as error:
+        except ValueError as error:
             decision = _unread(error, settings.handle_parsing_errors)
         if decision is OVER:
             return await self._astopped(input)
@@ -160,12 +160,14 @@ def _handlers(config: RunnableConfig) -> Any:
     return config.get("callbacks") if has_listeners(config) else None
 
 
-def _unread(error: OutputParserException, handle: Any) -> AgentAction:
+def _unread(error: Any, handle: Any) -> AgentAction:
     """The action that tells the agent that it was not understood.
 
     Raises:
-        ValueError: Parsing errors are not to be handled.
+        ValueError: Parsing errors are not to be handled; or it is another error.
     """
+    if not is_parsing_error(error):
+        raise error
     if handle is False:
         raise ValueError(
             "An output parsing error occurred. Create the AgentExecutor with "
@@ -177,7 +179,7 @@ def _unread(error: OutputParserException, handle: Any) -> AgentAction:
         if not error.send_to_llm:
             told = "Invalid or incomplete response"
         else:
-            told, text = cast("str", error.observation), cast("str", error.llm_output)
+            told, text = error.observation, error.llm_output
     else:
         told = handle if isinstance(handle, str) else handle(error)
     return AgentAction(EXCEPTION_TOOL, told, text)

@@ -7,6 +7,7 @@ that takes both forms, and puts the value beside the message.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from plait.agents.actions import as_text
@@ -17,6 +18,7 @@ from plait.prebuilt.tool_errors import ToolInvocationError
 from plait.prebuilt.tool_node import ToolCallRequest, ToolNode
 from plait.tools import Tool, coerce_to_tool
 from plait.tools.base import BaseTool
+from plait.tools.guests import own_tool
 from plait.types import Command
 
 EXCEPTION_TOOL = "_Exception"
@@ -51,6 +53,11 @@ class ObservedTool:
         """The async twin of `invoke`."""
         return _answer(await self._tool.ainvoke(self._given(call), config), call)
 
+    @cached_property
+    def _filled(self) -> frozenset[str]:
+        """The arguments that the program fills, of a tool of langchain_core too."""
+        return own_tool(self._tool).injected_args if hasattr(self._tool, "_run") else frozenset()
+
     def _given(self, call: Any) -> Any:
         """What the tool is invoked with: the call only if it asks for the call's id."""
         args: dict[str, Any] = dict(call["args"])
@@ -59,8 +66,7 @@ class ObservedTool:
             if not args:
                 return text
             args[next(iter(self._tool.args), TEXT_ARGUMENT)] = text
-        filled: frozenset[str] = getattr(self._tool, "injected_args", frozenset())
-        wants_id = bool(filled - args.keys())
+        wants_id = bool(self._filled - args.keys())
         return {**call, "args": args} if wants_id else args
 
 
