@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from plait.common.ids import new_id
 from plait.errors import InvalidInputError
 from plait.messages import AIMessageChunk, add_usage
 from plait.messages.blocks import standard
@@ -80,6 +81,17 @@ def calls_of(calls: Sequence[Block], told: Block) -> dict[str, list[Any]]:
     """`tool_calls` and `invalid_tool_calls` of an answer (see `split_calls`); those that it has."""
     good, bad = split_calls(calls, told)
     return {key: kept for key, kept in (("tool_calls", good), ("invalid_tool_calls", bad)) if kept}
+
+
+def made_id() -> str:
+    """The id of a call to which its provider gave none: without one, nothing can answer it.
+
+    OpenAI, which may be asked next, takes ids of up to 40 letters.
+
+    >>> len(made_id())
+    37
+    """
+    return f"call_{new_id().replace('-', '')}"
 
 
 def args_text(call: Mapping[str, Any]) -> str:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from plait.chat_models.openai.pieces import CallPieces, called, made_id
+from plait.chat_models.openai.pieces import CallPieces, called
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.chat_models.wire import (
     Block,
     args_text,
     calls_of,
+    made_id,
     ordered,
     present,
 )
