@@ -18,6 +18,8 @@ from plait.messages.blocks import standard
 from plait.messages.calls import split_calls
 
 Block = dict[str, Any]
+ITS_OWN = ("non_standard", "server_tool_call", "server_tool_result")
+"""Blocks that only the provider takes whose model said them."""
 
 
 class Media(NamedTuple):
@@ -57,17 +59,25 @@ def standard_blocks(content: Any, provider: str | None = None) -> Iterator[Block
             yield standard(item, provider == "anthropic")
 
 
-def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
+def ordered(message: Any, provider: str) -> Iterator[Block]:
     """What a model said: its blocks, and its tool calls in the places that they leave free.
 
     Calls come as `tool_call` blocks; of those that could not be read, `args` is the text that came.
+    What a model of another provider said in that one's own form is left out (citations, tools that
+    it ran): a conversation may go on with this one.
     """
+    said_by = message.response_metadata.get("model_provider")
+    is_guest = isinstance(said_by, str) and not said_by.startswith(provider)
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     waiting = iter([{**call, "type": "tool_call"} for call in calls])
     left, place = len(calls), 0
     for block in standard_blocks(message.content, provider):
         if block.get("type") in ("tool_call", "tool_call_chunk", "invalid_tool_call"):
             continue  # the message's own calls say it
+        if is_guest:
+            if block.get("type") in ITS_OWN:
+                continue
+            block = {key: value for key, value in block.items() if key != "annotations"}
         at = block.get("index")
         while left and isinstance(at, int) and place < at:
             yield next(waiting)

@@ -118,7 +118,7 @@ def _value(text: str) -> Any:
 def _said(message: Any) -> list[Block]:
     signatures: Block = message.additional_kwargs.get(SIGNATURES) or {}
     made: list[Block] = []
-    for block in ordered(message):
+    for block in ordered(message, PROVIDER):
         extras: Block = block.get("extras") or {}
         match block["type"]:
             case "tool_call":

@@ -57,7 +57,7 @@ def _assistant(message: Any) -> Block:
     head = present(role="assistant", name=_fit(message.name) if message.name else None)
     texts: list[str] = []
     calls: list[Block] = []
-    for block in ordered(message):
+    for block in ordered(message, PROVIDER):
         match block["type"]:
             case "text":
                 texts.append(block["text"])
