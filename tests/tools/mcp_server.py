@@ -1,6 +1,6 @@
 """A small MCP server, run as a process.
 
-`mcp_server.py stdio`, or with a port `mcp_server.py streamable-http 8000`, `mcp_server.py sse 8000`.
+`mcp_server.py stdio`, `mcp_server.py streamable-http PORT`, `mcp_server.py sse PORT`.
 """
 
 import os
