@@ -280,6 +280,7 @@ def test_an_agent_may_say_data() -> None:
     def ann(state: Any) -> Any:
         return {"messages": [{"role": "assistant", "content": "dear ann"}]}
 
+    ann.name = "ann"
     both = calls(call("transfer_to_ann", "1"), call("transfer_to_ben", "2"))
     ended = team([both, "done"], ann, worker("ben", "ben is done")).compile().invoke(USER)
     assert "dear ann" in [one.text for one in ended["messages"]]
