@@ -30,7 +30,7 @@ from plait.messages import (
 )
 
 RICH = [
-    {"text": "hm", "thought": True},
+    {"text": "hm", "thought": True, "thoughtSignature": "CAkK"},
     {"text": "let me see", "thoughtSignature": "AQID"},
     {"functionCall": {"id": "c1", "name": "add", "args": {"a": 1}}, "thoughtSignature": "BAUG"},
     {"functionCall": {"id": "c2", "name": "now", "args": {}}},
@@ -121,14 +121,21 @@ async def test_an_answer_comes_and_goes_back_without_loss_and_in_order(model, wi
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
-    for parts in (RICH, [{"text": "one "}, {"text": "two"}]):
+    one, two, picture = {"text": "one "}, {"text": "two"}, RICH[4]
+    joined, draws = {"text": "one two"}, model.bind(response_modalities=["TEXT", "IMAGE"])
+    for asked, parts, answer in (
+        (model, RICH, RICH),
+        (model, [one, two], [joined]),
+        (model, [RICH[0], one, two], [RICH[0], joined]),
+        (draws, [one, two, picture], [joined, picture]),
+    ):
         wire.stream(list(streamed(parts)))
         if way == "sync":
-            chunks = list(model.stream("hi"))
+            chunks = list(asked.stream("hi"))
         else:
-            chunks = [chunk async for chunk in model.astream("hi")]
+            chunks = [chunk async for chunk in asked.astream("hi")]
         total = reduce(add, chunks)
-        wire.answer(answer_of(RICH if parts is RICH else [{"text": "one two"}]))
+        wire.answer(answer_of(answer))
         whole = model.invoke("hi")
         for name in ("content", "tool_calls", "usage_metadata", "id", "additional_kwargs",
                      "response_metadata"):  # fmt: skip
@@ -145,6 +152,7 @@ async def test_a_call_without_an_id_gets_one(model, wire):
 async def test_media_go_in_in_googles_form(model, wire):
     wire.answer(answer_of([{"text": "ok"}]))
     model.invoke([HumanMessage([
+        {"type": "text", "text": "look"},
         {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
         {"type": "video", "url": "https://x/y.mp4", "mime_type": "video/mp4"},
         {"type": "audio", "base64": "BBBB", "mime_type": "audio/wav"},
@@ -152,6 +160,7 @@ async def test_media_go_in_in_googles_form(model, wire):
         {"type": "text-plain", "text": "plain", "mime_type": "text/plain"},
     ])])  # fmt: skip
     assert snake(wire.last["contents"][0]["parts"]) == [
+        {"text": "look"},
         {"inline_data": {"data": "AAAA", "mime_type": "image/png"}},
         {"file_data": {"file_uri": "https://x/y.mp4", "mime_type": "video/mp4"}},
         {"inline_data": {"data": "BBBB", "mime_type": "audio/wav"}},

@@ -521,9 +521,10 @@ async def test_a_response_comes_and_goes_back_without_loss_and_in_order(response
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
-async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way):
-    asked = responses.bind_tools([{"type": "web_search"}])
-    items = RICH[:-1]
+@pytest.mark.parametrize("searches", [True, False])
+async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way, searches):
+    asked = responses.bind_tools([{"type": "web_search"}]) if searches else responses
+    items = RICH[:-1] if searches else [RICH[0], script.text_item("hello"), RICH[1]]
     wire.stream(script.numbered(script.response_events(script.response(items))), named=True)
     if way == "sync":
         chunks = list(asked.stream("hi"))

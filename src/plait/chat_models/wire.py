@@ -129,6 +129,11 @@ def text_chunk(text: str, index: int, as_text: bool) -> AIMessageChunk:
     return AIMessageChunk(content)
 
 
+def stays_text(chunk: AIMessageChunk) -> bool:
+    """Whether the text that follows a chunk may be bare: beside blocks, text is a block, too."""
+    return not (isinstance(chunk.content, list) and chunk.content)
+
+
 def call_chunk(
     index: int,
     args: str | None = None,

@@ -19,6 +19,7 @@ from plait.chat_models.wire import (
     present,
     simplest,
     standard_blocks,
+    stays_text,
     text_chunk,
     unsupported,
 )
@@ -336,7 +337,8 @@ class MessageReader:
     """Turns the events of one streamed message into chunks.
 
     Args:
-        as_text: Whether bare text says all of a text block (nothing in the request may be cited).
+        as_text: Whether bare text says all of a text block (nothing in the request may be cited),
+            as long as there is no block beside it.
     """
 
     def __init__(self, as_text: bool = True) -> None:
@@ -356,6 +358,7 @@ class MessageReader:
         chunk = self._chunk(event)
         if chunk is None:
             return None
+        self._as_text = self._as_text and stays_text(chunk)
         if self._id is not None:
             chunk.id = self._id
         if self._told:

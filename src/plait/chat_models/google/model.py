@@ -170,7 +170,9 @@ class ChatGoogle(RemoteChatModel):
         return read_answer(answer)
 
     def _reader(self, request: dict[str, Any]) -> StreamReader:
-        return PartReader()
+        config: Block = request["config"]
+        runs_tools = any("function_declarations" not in tool for tool in config.get("tools") or ())
+        return PartReader(as_text=not (runs_tools or "response_modalities" in config))
 
     def _translated(self, error: Exception) -> Exception | None:
         errors = self._sdk("google.genai").errors

@@ -257,9 +257,14 @@ class PartReader:
 
     Pieces of text follow one another as parts of one kind; a part of another kind starts a new
     place in the answer.
+
+    Args:
+        as_text: Whether bare text says all of a text part (nothing in the request asks for parts of
+            other kinds), as long as there is no part beside it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, as_text: bool = True) -> None:
+        self._as_text = as_text
         self._introduced = False
         self._ended = False
         self._place = -1
@@ -306,7 +311,10 @@ class PartReader:
             self._moved(kind)
             blocks.append(read_part(part, self._place))
         bare = len(blocks) == 1 and blocks[0]["type"] == "text" and "extras" not in blocks[0]
-        return (blocks[0]["text"] if bare else blocks or ""), calls, signatures
+        if not blocks or (bare and self._as_text):
+            return "".join(block["text"] for block in blocks), calls, signatures
+        self._as_text = False
+        return blocks, calls, signatures
 
     def _called(self, part: Block, signatures: Block) -> list[Block]:
         """The pieces of a part that begins a call, is one, or goes on with the one that is open."""

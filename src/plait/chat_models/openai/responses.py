@@ -19,6 +19,7 @@ from plait.chat_models.wire import (
     present,
     simplest,
     standard_blocks,
+    stays_text,
     text_chunk,
     unsupported,
 )
@@ -210,7 +211,8 @@ class ResponseReader:
     """Turns the events of one streamed response into chunks.
 
     Args:
-        as_text: Whether bare text says all of a text item (no tool of OpenAI's may cite).
+        as_text: Whether bare text says all of a text item (no tool of OpenAI's may cite), as long
+            as there is no item beside it.
     """
 
     def __init__(self, as_text: bool = True) -> None:
@@ -229,6 +231,7 @@ class ResponseReader:
         chunk = self._chunk(event.get("type", ""), event, event.get("output_index", 0))
         if chunk is None:
             return None
+        self._as_text = self._as_text and stays_text(chunk)
         if self._id is not None:
             chunk.id = self._id
         told, self._told = self._told, {}
@@ -279,7 +282,6 @@ class ResponseReader:
             block = {"type": "reasoning", "id": item.get("id"), "reasoning": "", "index": index}
             return AIMessageChunk([block])
         if phase := _phase(item):
-            self._as_text = False
             return AIMessageChunk([{"type": "text", "text": "", "index": index, **phase}])
         return None
 
