@@ -512,7 +512,10 @@ async def test_a_response_comes_and_goes_back_without_loss_and_in_order(response
         "message", "reasoning", "function_call", "web_search_call", "message", "function_call",
         "function_call_output",
     ]  # fmt: skip
-    assert sent[1]["encrypted_content"] == "SEAL"
+    assert (sent[1]["id"], sent[1]["encrypted_content"]) == ("rs_1", "SEAL")
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}'}
+    assert sent[2] == call
+    assert answer.response_metadata["id"] == "resp_1"
     assert [part["text"] for part in sent[1]["summary"]] == ["first", "second"]
     assert sent[3] == RICH[2]
     assert sent[4]["content"][0] == RICH[3]["content"][0]
@@ -532,6 +535,23 @@ async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way, se
         chunks = [chunk async for chunk in asked.astream("hi")]
     wire.answer(script.response(items))
     same(asked.invoke("hi"), reduce(add, chunks))
+
+
+async def test_a_refusal_of_the_responses_api_is_kept_whole_and_streamed(responses, wire):
+    said = {**script.text_item(""), "content": [{"type": "refusal", "refusal": "I may not."}]}
+    whole = script.response([said])
+    wire.answer(whole)
+    answer = responses.invoke("hi")
+    started = {"type": "response.created", "response": script.response([], "in_progress")}
+    pieces = [{"type": "response.refusal.delta", "delta": part, "output_index": 0, "item_id": "m",
+               "content_index": 0} for part in ("I may ", "not.")]  # fmt: skip
+    ended = {"type": "response.completed", "response": whole}
+    wire.stream(script.numbered([started, *pieces, ended]), named=True)
+    same(answer, reduce(add, responses.stream("hi")))
+    wire.answer(script.response([script.text_item("ok")]))
+    responses.invoke([HumanMessage("hi"), answer])
+    (part,) = wire.last["input"][1]["content"]
+    assert part == {"type": "refusal", "refusal": "I may not."}
 
 
 async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire):
