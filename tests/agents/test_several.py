@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 from tests.agents.scripted import THREAD, call, calls
+from tests.streaming.graph_server import served
 from typing_extensions import TypedDict
 
 from plait.agents import create_agent, create_agent_tool
@@ -21,10 +22,12 @@ from plait.agents.swarm import create_handoff_tool as swarm_handoff
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, InvalidUpdateError, UnknownNodeError
+from plait.func import entrypoint
 from plait.graph import END, START, MessagesState, StateGraph
 from plait.managed import RemainingSteps
 from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt import create_react_agent
+from plait.pregel.remote import RemoteGraph
 from plait.testing import Effects, every_crash_point, until_done
 from plait.testing.models import ScriptedChatModel
 from plait.tools import InjectedToolCallId, tool
@@ -250,6 +253,37 @@ def test_errors_of_a_team_say_what_is_missing() -> None:
         team([], worker("math"), output_mode="everything")
     with pytest.raises(ConfigError, match="'inline'"):
         team([], worker("math"), include_agent_name="outline")
+
+
+@pytest.mark.parametrize("mode", ["last_message", "full_history"])
+def test_an_agent_on_a_server_works_as_one_here(mode: Any) -> None:
+    with served(worker("ann", *["ann is done"] * 2)) as server:
+        ann = RemoteGraph("ann", url=server.url)
+        both = calls(call("transfer_to_ann", "1"), call("transfer_to_ben", "2"))
+        script = [both, calls(call("ann", "3", task="more?")), "done"]
+        app = team(
+            script, ann, worker("ben", "ben is done"), output_mode=mode,
+            tools=[create_agent_tool(ann)],
+        )  # fmt: skip
+        ended = app.compile().invoke(USER)
+    assert {"ann: ann is done", "ben: ben is done"} <= set(said(ended))
+    assert [one.text for one in ended["messages"] if one.name == "ann"][-1] == "ann is done"
+    asked = [
+        one["id"] for message in ended["messages"] for one in getattr(message, "tool_calls", ())
+    ]
+    answered = [one.tool_call_id for one in ended["messages"] if one.type == "tool"]
+    assert sorted(asked) == sorted(answered)
+
+
+def test_an_agent_may_say_data() -> None:
+    @entrypoint()
+    def ann(state: Any) -> Any:
+        return {"messages": [{"role": "assistant", "content": "dear ann"}]}
+
+    ann.name = "ann"
+    both = calls(call("transfer_to_ann", "1"), call("transfer_to_ben", "2"))
+    ended = team([both, "done"], ann, worker("ben", "ben is done")).compile().invoke(USER)
+    assert "dear ann" in [one.text for one in ended["messages"]]
 
 
 def test_an_agent_that_gives_no_messages_is_named() -> None:

@@ -67,8 +67,10 @@ class Handler(BaseHTTPRequestHandler):
             context=asked.get("context"),
             stream_mode=modes,
             interrupt_before=asked.get("interrupt_before"),
-            subgraphs=asked["stream_subgraphs"],
+            subgraphs=True,
         ):
+            if ns and not asked["stream_subgraphs"]:
+                continue
             self.tell("|".join((mode, *ns)), data)
 
     def tell(self, event: str, data: Any) -> None:

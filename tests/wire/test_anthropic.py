@@ -3,12 +3,13 @@
 import json
 from functools import reduce
 from operator import add
+from typing import Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, ValidationError
 
 from plait.agents import create_agent
-from plait.agents.middleware import ProviderToolSearchMiddleware
+from plait.agents.middleware import ProviderToolSearchMiddleware, after_model
 from plait.chat_models import init_chat_model
 from plait.errors import (
     ContextOverflowError,
@@ -38,6 +39,7 @@ RICH = [
     {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}},
     {"type": "tool_use", "id": "t2", "name": "now", "input": {}},
 ]  # fmt: skip
+HELLO = {"type": "text", "text": "hello"}
 
 
 def answer_of(content, **rest):
@@ -131,6 +133,8 @@ async def test_an_answer_comes_and_goes_back_without_loss_and_in_order(model, wi
     wire.answer(answer_of(RICH, stop_reason="tool_use"))
     answer = model.invoke("hi")
     assert answer.text == "see here"
+    (cited,) = answer.content_blocks[4]["annotations"]
+    assert (cited["type"], cited["url"], cited["title"]) == ("citation", "https://x", "X")
     assert [call["id"] for call in answer.tool_calls] == ["t1", "t2"]
     kinds = [block["type"] for block in answer.content_blocks]
     assert kinds == ["reasoning", "non_standard", "server_tool_call", "server_tool_result", "text",
@@ -150,7 +154,7 @@ async def test_an_answer_comes_and_goes_back_without_loss_and_in_order(model, wi
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
-@pytest.mark.parametrize("content", [RICH, [{"type": "text", "text": "hello"}, *RICH[-2:]]])
+@pytest.mark.parametrize("content", [RICH, [HELLO, *RICH[-2:]], [RICH[0], HELLO, HELLO, RICH[-1]]])
 async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way, content):
     asked = model.bind_tools([SEARCH]) if content is RICH else model
     whole = answer_of(content, stop_reason="tool_use")
@@ -160,16 +164,14 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way, content):
     else:
         chunks = [chunk async for chunk in asked.astream("hi")]
     wire.answer(whole)
-    answered = asked.invoke("hi")
-    if content is not RICH:  # a text beside tool calls is bare where it is streamed
-        answered.content = str(answered.text)
-    same(answered, reduce(add, chunks))
+    same(asked.invoke("hi"), reduce(add, chunks))
 
 
 async def test_what_says_nothing_of_the_models_own_is_not_given_back(model, wire):
     wire.answer(answer_of([{"type": "text", "text": "ok"}]))
     thought = AIMessage([{"type": "reasoning", "reasoning": "another model's"}])
-    model.invoke([HumanMessage("a"), AIMessage(""), HumanMessage("b"), thought])
+    empty = AIMessage([{"type": "text", "text": " "}])
+    model.invoke([HumanMessage("a"), AIMessage(" "), HumanMessage("b"), thought, empty])
     (turn,) = wire.last["messages"]
     assert [part["text"] for part in turn["content"]] == ["a", "b"]
 
@@ -197,6 +199,52 @@ async def test_marks_beside_the_data_of_a_block_survive_its_standard_form(model,
         wire.answer(answer_of([{"type": "text", "text": "ok"}]))
         model.invoke([HumanMessage(content)])
         assert wire.last["messages"][0]["content"] == sent
+
+
+async def test_what_says_who_ran_a_call_and_where_goes_back(model, wire):
+    program = {"type": "code_execution_20250825", "tool_id": "srv_1"}
+    said = [
+        {"type": "server_tool_use", "id": "srv_1", "name": "code_execution",
+         "input": {"code": "f()"}},
+        {"type": "tool_use", "id": "t1", "name": "add", "input": {}, "caller": program},
+        {"type": "tool_use", "id": "t2", "name": "add", "input": {}, "caller": {"type": "direct"}},
+        {"type": "mcp_tool_use", "id": "m1", "name": "echo", "server_name": "s", "input": {}},
+        {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": True,
+         "content": [{"type": "text", "text": "no"}]},
+        {"type": "text", "text": "so", "citations": [
+            {"type": "char_location", "cited_text": "a", "document_index": 0,
+             "document_title": None, "file_id": "f1", "start_char_index": 0, "end_char_index": 1}]},
+    ]  # fmt: skip
+    answer = answer_of(said, stop_reason="tool_use")
+    wire.answer(answer)
+    whole = model.invoke("hi")
+    wire.stream(list(events_of(answer)), named=True)
+    streamed = reduce(add, model.bind_tools([SEARCH]).stream("hi"))
+    same(whole, streamed)
+    del said[2]["caller"], said[5]["citations"][0]["file_id"]  # the one says nothing, and the
+    for message in (whole, streamed):  # other is not taken back
+        wire.answer(answer_of([]))
+        model.invoke([HumanMessage("hi"), message])
+        assert wire.last["messages"][1]["content"] == said
+
+
+async def test_a_turn_that_is_paused_goes_on_where_it_was(model, wire):
+    call = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "q"}}
+    wire.answer(answer_of([{"type": "text", "text": "I look"}, call], stop_reason="pause_turn"))
+    wire.answer(answer_of([{"type": "text", "text": "found"}]))
+    agent = create_agent(model, [SEARCH], middleware=[go_on])
+    messages = agent.invoke({"messages": "hi"})["messages"]
+    assert messages[-1].text == "found"
+    assert wire.last["messages"][1:] == [
+        {"role": "assistant", "content": [{"type": "text", "text": "I look"}, call]}
+    ]
+
+
+@after_model(can_jump_to=["model"])
+def go_on(state, runtime):
+    if state["messages"][-1].response_metadata.get("stop_reason") == "pause_turn":
+        return {"jump_to": "model"}
+    return None
 
 
 async def test_media_and_cache_marks_go_in_in_anthropics_form(model, wire):
@@ -252,6 +300,95 @@ async def test_structured_output_by_schema_and_by_tool(model, wire):
     assert old.with_structured_output(Person).invoke("hi") == Person(name="Bo")
 
 
+class Traveller(BaseModel):
+    """A traveller."""
+
+    age: int = Field(ge=0, description="In years.")
+    home: "Place | None" = Field(description="Where from.")
+    seen: "list[Beach | Town]" = Field(min_length=2)
+
+
+class Place(BaseModel):
+    """A place."""
+
+    code: str = Field(pattern="[A-Z]+")
+
+
+class Beach(BaseModel):
+    kind: Literal["beach"]
+
+
+class Town(BaseModel):
+    kind: Literal["town"]
+
+
+async def test_limits_that_anthropic_refuses_in_a_schema_are_told_in_words(model, wire):
+    made = {"age": 3, "home": {"code": "OSL"}, "seen": [{"kind": "town"}] * 2}
+    wire.answer(answer_of([{"type": "text", "text": json.dumps(made)}]))
+    effort = model.bind(output_config={"effort": "low"})
+    form = {"type": "json_schema", "json_schema": {"schema": Traveller.model_json_schema()}}
+    effort.invoke("hi", response_format=form)
+    config = wire.last["output_config"]
+    assert config["effort"] == "low"
+    sent = config["format"]["schema"]
+    assert sent["properties"]["age"] == {
+        "description": "In years. (minimum: 0)", "title": "Age", "type": "integer",
+    }  # fmt: skip
+    assert sent["properties"]["seen"]["description"] == "(minItems: 2)"
+    assert sent["$defs"]["Place"]["properties"]["code"]["description"] == "(pattern: [A-Z]+)"
+    wire.answer(answer_of([{"type": "text", "text": json.dumps({**made, "age": -1})}]))
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        model.with_structured_output(Traveller).invoke("hi")
+
+
+async def test_a_schema_with_an_open_object_is_asked_for_by_a_tool(model, wire):
+    class Counts(BaseModel):
+        counts: dict[str, int]
+
+    call = {"type": "tool_use", "id": "t1", "name": "Counts", "input": {"counts": {"a": 1}}}
+    wire.answer(answer_of([call], stop_reason="tool_use"))
+    assert model.with_structured_output(Counts).invoke("hi") == Counts(counts={"a": 1})
+    assert wire.last["tool_choice"] == {"type": "tool", "name": "Counts"}
+
+
+async def test_what_is_charged_is_counted_whole_and_streamed(model, wire):
+    usage = {"input_tokens": 5, "output_tokens": 7, "cache_creation_input_tokens": 6,
+             "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 4},
+             "output_tokens_details": {"thinking_tokens": 3},
+             "server_tool_use": {"web_search_requests": 2, "web_fetch_requests": 0}}  # fmt: skip
+    answer = answer_of([{"type": "text", "text": "ok"}], usage=usage)
+    wire.answer(answer)
+    whole = model.invoke("hi")
+    assert whole.usage_metadata == {
+        "input_tokens": 11, "output_tokens": 7, "total_tokens": 18,
+        "input_token_details": {
+            "cache_creation": 6, "cache_read": 0, "ephemeral_1h_input_tokens": 4},
+        "output_token_details": {"reasoning": 3},
+    }  # fmt: skip
+    assert whole.response_metadata["server_tool_use"] == {"web_search_requests": 2}
+    events = list(events_of(answer))
+    for key in ("output_tokens_details", "server_tool_use"):
+        del events[0]["message"]["usage"][key]
+        events[-2]["usage"][key] = usage[key]
+    wire.stream(events, named=True)
+    same(whole, reduce(add, model.stream("hi")))
+
+
+async def test_betas_and_what_they_bring_go_in(wire, recwarn):
+    servers = [{"type": "url", "url": "https://x/mcp", "name": "s"}]
+    model = init_chat_model(
+        "anthropic:claude-test", base_url=wire.url, api_key="k", betas=["mcp", "more"],
+        mcp_servers=servers,
+    )  # fmt: skip
+    call = {"type": "mcp_tool_use", "id": "m1", "name": "f", "server_name": "s", "input": {}}
+    wire.answer(answer_of([call]))
+    model.bind(extra_headers={"x-mine": "1"}).invoke("hi")
+    assert wire.last["mcp_servers"] == servers
+    headers = wire.requests[-1].headers
+    assert (headers["anthropic-beta"], headers["x-mine"]) == ("mcp,more", "1")
+    assert not recwarn.list  # of the SDK, about blocks that it does not know
+
+
 async def test_tool_choices_take_anthropics_form(model, wire):
     def add(a: int) -> int:
         """Adds."""
@@ -263,6 +400,9 @@ async def test_tool_choices_take_anthropics_form(model, wire):
         model.bind_tools([add], tool_choice=wanted, parallel_tool_calls=False).invoke("hi")
         assert wire.last["tool_choice"] == {**form, "disable_parallel_tool_use": True}
     assert wire.last["tools"][0]["input_schema"]["properties"]["a"] == {"type": "integer"}
+    wire.answer(answer_of([]))
+    model.bind_tools([add], tool_choice="none", parallel_tool_calls=False).invoke("hi")
+    assert wire.last["tool_choice"] == {"type": "none"}
 
 
 async def test_extras_of_tools_that_anthropic_knows_go_in(model, wire):

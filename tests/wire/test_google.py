@@ -21,10 +21,16 @@ from plait.errors import (
     ModelRateLimitError,
     ModelTimeoutError,
 )
-from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from plait.messages import (
+    AIMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    message_chunk_to_message,
+)
 
 RICH = [
-    {"text": "hm", "thought": True},
+    {"text": "hm", "thought": True, "thoughtSignature": "CAkK"},
     {"text": "let me see", "thoughtSignature": "AQID"},
     {"functionCall": {"id": "c1", "name": "add", "args": {"a": 1}}, "thoughtSignature": "BAUG"},
     {"functionCall": {"id": "c2", "name": "now", "args": {}}},
@@ -115,14 +121,21 @@ async def test_an_answer_comes_and_goes_back_without_loss_and_in_order(model, wi
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
-    for parts in (RICH, [{"text": "one "}, {"text": "two"}]):
+    one, two, picture = {"text": "one "}, {"text": "two"}, RICH[4]
+    joined, draws = {"text": "one two"}, model.bind(response_modalities=["TEXT", "IMAGE"])
+    for asked, parts, answer in (
+        (model, RICH, RICH),
+        (model, [one, two], [joined]),
+        (model, [RICH[0], one, two], [RICH[0], joined]),
+        (draws, [one, two, picture], [joined, picture]),
+    ):
         wire.stream(list(streamed(parts)))
         if way == "sync":
-            chunks = list(model.stream("hi"))
+            chunks = list(asked.stream("hi"))
         else:
-            chunks = [chunk async for chunk in model.astream("hi")]
+            chunks = [chunk async for chunk in asked.astream("hi")]
         total = reduce(add, chunks)
-        wire.answer(answer_of(RICH if parts is RICH else [{"text": "one two"}]))
+        wire.answer(answer_of(answer))
         whole = model.invoke("hi")
         for name in ("content", "tool_calls", "usage_metadata", "id", "additional_kwargs",
                      "response_metadata"):  # fmt: skip
@@ -139,6 +152,7 @@ async def test_a_call_without_an_id_gets_one(model, wire):
 async def test_media_go_in_in_googles_form(model, wire):
     wire.answer(answer_of([{"text": "ok"}]))
     model.invoke([HumanMessage([
+        {"type": "text", "text": "look"},
         {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
         {"type": "video", "url": "https://x/y.mp4", "mime_type": "video/mp4"},
         {"type": "audio", "base64": "BBBB", "mime_type": "audio/wav"},
@@ -146,6 +160,7 @@ async def test_media_go_in_in_googles_form(model, wire):
         {"type": "text-plain", "text": "plain", "mime_type": "text/plain"},
     ])])  # fmt: skip
     assert snake(wire.last["contents"][0]["parts"]) == [
+        {"text": "look"},
         {"inline_data": {"data": "AAAA", "mime_type": "image/png"}},
         {"file_data": {"file_uri": "https://x/y.mp4", "mime_type": "video/mp4"}},
         {"inline_data": {"data": "BBBB", "mime_type": "audio/wav"}},
@@ -254,3 +269,69 @@ async def test_of_several_candidates_a_stream_gives_the_first(model, wire):
     wire.stream([of(0, "A"), of(1, "X"), of(0, "B", "STOP"), of(1, "Y", "STOP")])
     answer = reduce(add, model.stream("q"))
     assert (answer.content, answer.response_metadata["finish_reason"]) == ("AB", "STOP")
+
+
+def called(**call):
+    return answer_of([{"functionCall": call}], None)
+
+
+def piece(path, kind, value, goes_on=False):
+    return {"jsonPath": path, f"{kind}Value": value, **({"willContinue": True} if goes_on else {})}
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_arguments_that_come_piece_by_piece_are_put_together(model, wire, way):
+    more = {"willContinue": True}
+    wire.stream([
+        called(name="plan", id="c1", **more),
+        called(partialArgs=[piece("$.city", "string", "Os", goes_on=True)], **more),
+        called(partialArgs=[piece("$.city", "string", "lo")], **more),
+        called(partialArgs=[piece("$.days[1]['at noon']", "number", 3),
+                            piece("$.days[0]", "null", "NULL_VALUE"),
+                            piece("$.sure", "bool", False), piece("$.share", "number", 0.5)],
+               **more),
+        called(),
+        called(name="now", args={}),
+        answer_of([], "STOP"),
+    ])  # fmt: skip
+    if way == "sync":
+        chunks = list(model.stream("hi"))
+    else:
+        chunks = [chunk async for chunk in model.astream("hi")]
+    plan, now = reduce(add, chunks).tool_calls
+    assert chunks[0].tool_call_chunks[0]["name"] == "plan"
+    assert (plan["name"], plan["id"], now["name"], now["args"]) == ("plan", "c1", "now", {})
+    assert plan["args"] == {
+        "city": "Oslo", "days": [None, {"at noon": 3}], "sure": False, "share": 0.5
+    }  # fmt: skip
+    assert type(plan["args"]["days"][1]["at noon"]) is int
+
+
+async def test_a_call_that_is_cut_off_between_its_pieces_does_not_run(model, wire):
+    wire.stream([
+        called(name="pay", id="c1", willContinue=True),
+        called(partialArgs=[piece("$.to", "string", "Ann")], willContinue=True),
+        answer_of([], "MAX_TOKENS"),
+    ])  # fmt: skip
+    answer = message_chunk_to_message(reduce(add, model.stream("hi")))
+    assert answer.tool_calls == []
+    (call,) = answer.invalid_tool_calls
+    assert (call["name"], call["id"]) == ("pay", "c1")
+
+
+async def test_an_answer_without_a_candidate_is_a_problem_of_the_server(model, wire):
+    wire.answer({"responseId": "r1", "modelVersion": "g", "usageMetadata": USAGE})
+    with pytest.raises(ModelAPIError, match="without a candidate"):
+        model.invoke("hi")
+
+
+async def test_a_call_may_set_what_the_model_sets_by_the_same_names(model, wire):
+    for _ in range(2):
+        wire.answer(answer_of([{"text": "ok"}]))
+    model.bind(max_tokens=5, thinking_budget=0).invoke("hi", n=1, model="gemini-other")
+    config = wire.last["generationConfig"]
+    assert (config["maxOutputTokens"], config["candidateCount"]) == (5, 1)
+    assert snake(config["thinkingConfig"]) == {"thinking_budget": 0}
+    assert "/models/gemini-other:" in wire.requests[-1].path
+    model.invoke("hi", max_output_tokens=6)
+    assert wire.last["generationConfig"] == {"maxOutputTokens": 6}

@@ -1,10 +1,12 @@
 """ChatOpenAI over a real wire: the official SDK, a server on loopback, both APIs."""
 
+import json
 from functools import reduce
 from operator import add
+from typing import Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from plait.agents import create_agent
 from plait.agents.middleware import ProviderToolSearchMiddleware
@@ -12,6 +14,7 @@ from plait.chat_models import init_chat_model
 from plait.errors import (
     ContentFilteredError,
     ContextOverflowError,
+    InvalidInputError,
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
@@ -509,7 +512,10 @@ async def test_a_response_comes_and_goes_back_without_loss_and_in_order(response
         "message", "reasoning", "function_call", "web_search_call", "message", "function_call",
         "function_call_output",
     ]  # fmt: skip
-    assert sent[1]["encrypted_content"] == "SEAL"
+    assert (sent[1]["id"], sent[1]["encrypted_content"]) == ("rs_1", "SEAL")
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}'}
+    assert sent[2] == call
+    assert answer.response_metadata["id"] == "resp_1"
     assert [part["text"] for part in sent[1]["summary"]] == ["first", "second"]
     assert sent[3] == RICH[2]
     assert sent[4]["content"][0] == RICH[3]["content"][0]
@@ -518,9 +524,10 @@ async def test_a_response_comes_and_goes_back_without_loss_and_in_order(response
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
-async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way):
-    asked = responses.bind_tools([{"type": "web_search"}])
-    items = RICH[:-1]
+@pytest.mark.parametrize("searches", [True, False])
+async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way, searches):
+    asked = responses.bind_tools([{"type": "web_search"}]) if searches else responses
+    items = RICH[:-1] if searches else [RICH[0], script.text_item("hello"), RICH[1]]
     wire.stream(script.numbered(script.response_events(script.response(items))), named=True)
     if way == "sync":
         chunks = list(asked.stream("hi"))
@@ -528,6 +535,23 @@ async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way):
         chunks = [chunk async for chunk in asked.astream("hi")]
     wire.answer(script.response(items))
     same(asked.invoke("hi"), reduce(add, chunks))
+
+
+async def test_a_refusal_of_the_responses_api_is_kept_whole_and_streamed(responses, wire):
+    said = {**script.text_item(""), "content": [{"type": "refusal", "refusal": "I may not."}]}
+    whole = script.response([said])
+    wire.answer(whole)
+    answer = responses.invoke("hi")
+    started = {"type": "response.created", "response": script.response([], "in_progress")}
+    pieces = [{"type": "response.refusal.delta", "delta": part, "output_index": 0, "item_id": "m",
+               "content_index": 0} for part in ("I may ", "not.")]  # fmt: skip
+    ended = {"type": "response.completed", "response": whole}
+    wire.stream(script.numbered([started, *pieces, ended]), named=True)
+    same(answer, reduce(add, responses.stream("hi")))
+    wire.answer(script.response([script.text_item("ok")]))
+    responses.invoke([HumanMessage("hi"), answer])
+    (part,) = wire.last["input"][1]["content"]
+    assert part == {"type": "refusal", "refusal": "I may not."}
 
 
 async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire):
@@ -539,6 +563,10 @@ async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire)
     with pytest.raises(ModelAPIError, match="oh"):
         list(responses.stream("hi"))
     started = {"type": "response.created", "response": script.response([], "in_progress")}
+    error = {"type": "error", "code": "rate_limit_exceeded", "message": "slow", "param": None}
+    wire.stream(script.numbered([started, error]), named=True)
+    with pytest.raises(ModelRateLimitError, match="openai:gpt-test-1 failed: slow"):
+        list(responses.stream("hi"))
     wire.stream(script.numbered([started]), named=True)
     with pytest.raises(ModelError, match="broke off"):
         list(responses.stream("hi"))
@@ -581,6 +609,66 @@ async def test_structured_output_and_tools_take_the_flat_form_of_responses(respo
     assert made == Person(name="Bo")
     assert wire.last["tools"][0]["name"] == "Person"
     assert wire.last["tool_choice"] == {"type": "function", "name": "Person"}
+
+
+async def test_the_phase_of_a_text_and_the_call_of_a_custom_tool_go_back(responses, wire):
+    custom = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c2", "name": "code",
+              "input": "print(1)", "status": "completed"}  # fmt: skip
+    said = {**script.text_item("I look first"), "phase": "commentary"}
+    whole = script.response([script.thought_item("hm"), said, custom])
+    wire.answer(whole)
+    answer = responses.invoke("hi")
+    wire.stream(script.numbered(script.response_events(whole)), named=True)
+    same(answer, reduce(add, responses.stream("hi")))
+    wire.answer(script.response([script.text_item("done")]))
+    responses.invoke([HumanMessage("hi"), answer, ToolMessage("1", tool_call_id="c2")])
+    _, thought, text, call, result = wire.last["input"]
+    assert (thought["type"], text["phase"], call) == ("reasoning", "commentary", custom)
+    assert result == {"type": "custom_tool_call_output", "call_id": "c2", "output": "1"}
+
+
+async def test_what_the_responses_api_has_not_is_refused_and_never_left_out(responses, wire):
+    for ask in (
+        lambda: responses.invoke("hi", stop=["END"]),
+        lambda: responses.bind(seed=3, n=1).invoke("hi"),
+    ):
+        with pytest.raises(InvalidInputError, match=r"has no (stop|seed)\."):
+            ask()
+    assert wire.requests == []
+    wire.answer(script.response([script.text_item("ok")]))
+    responses.invoke("hi", max_completion_tokens=7)
+    assert wire.last["max_output_tokens"] == 7
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+class Owner(BaseModel):
+    pet: Cat | Dog = Field(discriminator="kind")
+    first: Cat = Field(description="The first one.")
+    friend: "Owner | None" = None
+
+
+async def test_a_schema_of_unions_and_classes_is_one_that_strict_mode_takes(model, wire):
+    cat = {"kind": "cat"}
+    value = {"pet": cat, "first": cat, "friend": {"pet": {"kind": "dog"}, "first": cat}}
+    wire.answer(script.completion({"content": json.dumps(value)}))
+    assert model.with_structured_output(Owner).invoke("hi") == Owner(**value)
+    form = wire.last["response_format"]["json_schema"]
+    assert form["strict"]
+    schema = form["schema"]
+    assert schema["type"] == "object"  # the root is no reference
+    assert schema["properties"]["pet"] == {
+        "anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}], "title": "Pet",
+    }  # fmt: skip
+    # Nothing stands beside a reference.
+    first = {"description": "The first one.", "anyOf": [{"$ref": "#/$defs/Cat"}]}
+    assert schema["properties"]["first"] == first
 
 
 async def test_deferred_tools_go_in_with_the_search_of_openai(model, wire):

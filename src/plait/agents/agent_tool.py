@@ -4,6 +4,7 @@ from typing import Any
 
 from plait.agents.handoffs import described, names_of, tool_name
 from plait.messages import HumanMessage
+from plait.messages.convert import convert_to_messages
 from plait.runnables.config import RunnableConfig
 from plait.tools import BaseTool, StructuredTool
 
@@ -53,7 +54,7 @@ def _asked(task: str) -> dict[str, Any]:
 
 
 def _answer(output: Any) -> str:
-    return str(output["messages"][-1].text)
+    return str(convert_to_messages(output["messages"])[-1].text)  # a server tells them as data
 
 
 __all__ = ["create_agent_tool"]

@@ -138,6 +138,12 @@ class RemoteChatModel(BaseChatModel):
         kwargs.pop("stream", None)
         return self._request(messages, stop or self.stop, kwargs)
 
+    def _settings(self, names: Sequence[str], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Settings for one call: the model's, unless its arguments name them, which then go."""
+        for name in [name for name in kwargs if self.aliases.get(name) in names]:
+            kwargs[self.aliases[name]] = kwargs.pop(name)
+        return {name: kwargs.pop(name, getattr(self, name)) for name in names}
+
     @abstractmethod
     def _make_client(self, is_async: bool) -> Any:
         """A client of the SDK."""

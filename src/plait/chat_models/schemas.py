@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 Schema = dict[str, Any]
 NAMED = ("properties", "$defs", "definitions")
 LISTED = ("anyOf", "allOf", "oneOf", "prefixItems")
+ONLY_TOLD = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "pattern", "maxItems", "uniqueItems"),
+    *("minProperties", "maxProperties"),
+)
+"""What Anthropic refuses in a schema: a description says it instead, and whoever reads the answer
+checks it."""
+FORMATS = frozenset(
+    ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
+)
+"""The formats of text that Anthropic holds an answer to."""
 
 
 def schema_of_format(response_format: Any) -> Schema | None:
@@ -21,33 +33,80 @@ def schema_of_format(response_format: Any) -> Schema | None:
     return cast("Schema", described).get("schema") if isinstance(described, dict) else None
 
 
-def closed(schema: Schema, *, all_required: bool = False) -> Schema:
-    """A copy in which every object takes only the properties that it names.
+def for_openai(schema: Schema) -> Schema:
+    """A copy as OpenAI's strict mode wants it: closed, with all properties required.
 
-    Args:
-        schema: The schema.
-        all_required: Also require them all, and drop defaults, as OpenAI's strict mode wants it.
-
-    >>> closed({"type": "object", "properties": {"a": {"type": "string"}}})["additionalProperties"]
-    False
+    >>> one = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A", "description": "An A."}}}
+    >>> made = for_openai(one)
+    >>> made["required"], made["additionalProperties"]
+    (['a'], False)
+    >>> made["properties"]["a"]
+    {'description': 'An A.', 'anyOf': [{'$ref': '#/$defs/A'}]}
     """
+    return _changed(_rooted(schema), _strict)
+
+
+def for_anthropic(schema: Schema) -> Schema:
+    """A copy as Anthropic wants it: closed, and limits that it does not know in words.
+
+    >>> for_anthropic({"type": "integer", "description": "An age.", "minimum": 0})
+    {'type': 'integer', 'description': 'An age. (minimum: 0)'}
+    """
+    return _changed(_rooted(schema), _told)
+
+
+def _rooted(schema: Schema) -> Schema:
+    """A schema that is no reference itself, as that of a class which holds others of its kind."""
+    place = str(schema.get("$ref", "")).split("/")
+    if len(place) != 3 or place[1] not in schema:
+        return schema
+    named: Schema = schema[place[1]].get(place[2]) or {}
+    return {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
+def _changed(schema: Schema, change: Callable[[Schema], None]) -> Schema:
+    """A copy in which all schemas are changed, those inside others first."""
     made: Schema = dict(schema)
     for key in NAMED:
         if isinstance(made.get(key), dict):
             inner = cast("dict[str, Schema]", made[key])
-            made[key] = {k: closed(v, all_required=all_required) for k, v in inner.items()}
+            made[key] = {name: _changed(its, change) for name, its in inner.items()}
     for key in LISTED:
         if isinstance(made.get(key), list):
-            made[key] = [closed(v, all_required=all_required) for v in made[key]]
+            made[key] = [_changed(its, change) for its in made[key]]
     if isinstance(made.get("items"), dict):
-        made["items"] = closed(made["items"], all_required=all_required)
+        made["items"] = _changed(made["items"], change)
+    _close(made)
+    change(made)
+    return made
+
+
+def _close(made: Schema) -> None:
+    """Objects take what they name; a choice and a reference have the form that providers know."""
     if "properties" in made:
         made["additionalProperties"] = False
-        if all_required:
-            made["required"] = list(made["properties"])
-    if all_required:
-        made.pop("default", None)
-    return made
+    if "oneOf" in made and "anyOf" not in made:
+        made["anyOf"] = made.pop("oneOf")
+        made.pop("discriminator", None)
+    if "$ref" in made and made.keys() - {"$ref", "$defs", "definitions"} and "anyOf" not in made:
+        made["anyOf"] = [{"$ref": made.pop("$ref")}]  # nothing may stand beside a reference
+
+
+def _strict(made: Schema) -> None:
+    if "properties" in made:
+        made["required"] = list(made["properties"])
+    made.pop("default", None)
+
+
+def _told(made: Schema) -> None:
+    limits = [key for key in ONLY_TOLD if key in made]
+    if made.get("minItems", 0) > 1:
+        limits.append("minItems")
+    if made.get("format", "date") not in FORMATS:
+        limits.append("format")
+    if limits:
+        words = "; ".join(f"{key}: {made.pop(key)}" for key in limits)
+        made["description"] = f"{made.get('description', '')} ({words})".strip()
 
 
 def is_strict(schema: Schema) -> bool:

@@ -11,12 +11,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from plait.common.ids import new_id
 from plait.errors import InvalidInputError
 from plait.messages import AIMessageChunk, add_usage
 from plait.messages.blocks import standard
 from plait.messages.calls import split_calls
 
 Block = dict[str, Any]
+ITS_OWN = ("non_standard", "server_tool_call", "server_tool_result")
+"""Blocks that only the provider takes whose model said them."""
 
 
 class Media(NamedTuple):
@@ -56,17 +59,25 @@ def standard_blocks(content: Any, provider: str | None = None) -> Iterator[Block
             yield standard(item, provider == "anthropic")
 
 
-def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
+def ordered(message: Any, provider: str) -> Iterator[Block]:
     """What a model said: its blocks, and its tool calls in the places that they leave free.
 
     Calls come as `tool_call` blocks; of those that could not be read, `args` is the text that came.
+    What a model of another provider said in that one's own form is left out (citations, tools that
+    it ran): a conversation may go on with this one.
     """
+    said_by = message.response_metadata.get("model_provider")
+    is_guest = isinstance(said_by, str) and not said_by.startswith(provider)
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     waiting = iter([{**call, "type": "tool_call"} for call in calls])
     left, place = len(calls), 0
     for block in standard_blocks(message.content, provider):
         if block.get("type") in ("tool_call", "tool_call_chunk", "invalid_tool_call"):
             continue  # the message's own calls say it
+        if is_guest:
+            if block.get("type") in ITS_OWN:
+                continue
+            block = {key: value for key, value in block.items() if key != "annotations"}
         at = block.get("index")
         while left and isinstance(at, int) and place < at:
             yield next(waiting)
@@ -80,6 +91,17 @@ def calls_of(calls: Sequence[Block], told: Block) -> dict[str, list[Any]]:
     """`tool_calls` and `invalid_tool_calls` of an answer (see `split_calls`); those that it has."""
     good, bad = split_calls(calls, told)
     return {key: kept for key, kept in (("tool_calls", good), ("invalid_tool_calls", bad)) if kept}
+
+
+def made_id() -> str:
+    """The id of a call to which its provider gave none: without one, nothing can answer it.
+
+    OpenAI, which may be asked next, takes ids of up to 40 letters.
+
+    >>> len(made_id())
+    37
+    """
+    return f"call_{new_id().replace('-', '')}"
 
 
 def args_text(call: Mapping[str, Any]) -> str:
@@ -105,6 +127,11 @@ def text_chunk(text: str, index: int, as_text: bool) -> AIMessageChunk:
     """A streamed piece of text: bare while nothing but the text matters, else a block."""
     content: Any = text if as_text else [{"type": "text", "text": text, "index": index}]
     return AIMessageChunk(content)
+
+
+def stays_text(chunk: AIMessageChunk) -> bool:
+    """Whether the text that follows a chunk may be bare: beside blocks, text is a block, too."""
+    return not (isinstance(chunk.content, list) and chunk.content)
 
 
 def call_chunk(

@@ -1,7 +1,9 @@
 """Tools of MCP servers, by the protocol's official SDK (the extra `mcp`), over stdio or HTTP."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
@@ -12,8 +14,9 @@ from plait.tools.injected import Handler, ToolException
 from plait.tools.structured import StructuredTool
 
 try:
-    from httpx2 import AsyncClient, Timeout  # what the SDK speaks HTTP with
+    from httpx2 import AsyncClient, HTTPError, Timeout  # what the SDK speaks HTTP with
     from mcp import Client, ClientSession, MCPError, StdioServerParameters, types
+    from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
 except ImportError as error:  # pragma: no cover - where the extra is missing
     raise MissingExtraError(
@@ -33,16 +36,21 @@ class StdioConnection(TypedDict, total=False):
 
 
 class HttpConnection(TypedDict, total=False):
-    """A server that is reached by streamable HTTP."""
+    """A server that is reached by streamable HTTP, or by the older SSE."""
 
     transport: str
-    """ "streamable_http" or "http"; may be left out."""
+    """ "streamable_http" (or "http"), which may be left out; or "sse"."""
     url: str
     headers: dict[str, str] | None
 
 
 Connection: TypeAlias = str | StdioServerParameters | StdioConnection | HttpConnection
 """A URL, the parameters of a process, or one of the dicts."""
+
+_CONNECTS, _ANSWERS = 30.0, 300.0
+"""How many seconds a server has; a tool may think for minutes before it says anything."""
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+"""What the names of MCP tools may have, and models' providers refuse in the names of tools."""
 
 
 async def load_mcp_tools(
@@ -65,11 +73,14 @@ async def load_mcp_tools(
         handle_tool_error: What an error of a tool becomes; see `BaseTool`.
 
     Returns:
-        One tool for each that the server lists.
+        One tool for each that the server lists. Dots and slashes in its name, which models'
+        providers refuse, are underscores in the tool's.
 
     Raises:
-        ConfigError: A connection says neither what to start nor where to go.
-        MCPError: The server refuses to list its tools.
+        ConfigError: A connection says neither what to start nor where to go, or asks for an
+            unknown transport.
+        ConnectionError: The server cannot be reached.
+        MCPError: The server refuses to list its tools, or ends.
     """
     async with _opened(server) as client:
         listed = await _list(client)
@@ -78,30 +89,64 @@ async def load_mcp_tools(
 
 @asynccontextmanager
 async def _opened(server: Any) -> AsyncGenerator[Any]:
-    """A client of the server: the one that is open already, else a new one for this block."""
+    """A client of the server: the one that is open already, else a new one for this block.
+
+    Raises:
+        ConfigError: It is no connection.
+        ConnectionError: The server cannot be reached.
+        MCPError: What the server, or the end of it, made of what was asked in this block.
+    """
     if isinstance(server, (Client, ClientSession)):
         yield server
         return
-    if not isinstance(server, Mapping):
-        async with Client(server) as client:
+    try:
+        async with _transport(server) as transport, Client(transport) as client:
             yield client
+    except (BaseExceptionGroup, HTTPError) as error:
+        raise _reason(error) from None
+
+
+@asynccontextmanager
+async def _transport(server: Any) -> AsyncGenerator[Any]:
+    """What the SDK makes a client of."""
+    if not isinstance(server, Mapping):
+        yield server
         return
     connection = cast("Mapping[str, Any]", server)
-    if "command" in connection:
+    kind, headers = connection.get("transport"), connection.get("headers")
+    if "command" in connection and kind in (None, "stdio"):
         about = {key: value for key, value in connection.items() if key != "transport"}
-        async with Client(StdioServerParameters(**about)) as client:
-            yield client
-    elif "url" in connection:
-        headers = connection.get("headers")
-        patience = Timeout(30, read=300)  # a tool may think for minutes before it says anything
+        yield StdioServerParameters(**about)
+    elif "url" in connection and kind == "sse":
+        yield sse_client(connection["url"], headers, _CONNECTS, _ANSWERS)
+    elif "url" in connection and kind in (None, "http", "streamable_http"):
+        patience = Timeout(_CONNECTS, read=_ANSWERS)
         async with AsyncClient(headers=headers, timeout=patience, follow_redirects=True) as http:
-            transport = streamable_http_client(connection["url"], http_client=http)
-            async with Client(transport) as client:
-                yield client
+            yield streamable_http_client(connection["url"], http_client=http)
     else:
         raise ConfigError(
-            f"An MCP connection needs a 'command' to start or a 'url' to go to, not {server!r}."
+            "An MCP connection needs a 'command' to start or a 'url' to go to, by the transport "
+            f"'stdio', 'streamable_http' or 'sse', not {server!r}."
         )
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The error that the SDK's groups are about; one of HTTP is told as a lost connection."""
+    errors = [*_leaves(error)]
+    error = next((one for one in errors if isinstance(one, MCPError)), errors[0])
+    if not isinstance(error, HTTPError):
+        return error
+    lost = ConnectionError(f"The MCP server cannot be reached: {error}. Is it up, and its URL?")
+    lost.__cause__ = error
+    return lost
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+        yield from _leaves(inner)
 
 
 async def _list(client: Client | ClientSession) -> list[types.Tool]:
@@ -122,9 +167,9 @@ def _tool(server: Any, its: types.Tool, prefix: str, handler: Handler) -> Struct
         try:
             async with _opened(server) as client:
                 result = await client.call_tool(its.name, arguments)
-        except MCPError as error:
+        except (MCPError, OSError) as error:
             raise ToolException(f"MCP tool {its.name!r} failed: {error}") from error
-        content = _content(result.content)
+        content = _content(result)
         if result.is_error:
             raise ToolException(content if isinstance(content, str) else str(content))
         return content, result.structured_content
@@ -135,7 +180,7 @@ def _tool(server: Any, its: types.Tool, prefix: str, handler: Handler) -> Struct
     is_open = isinstance(server, (Client, ClientSession))
     hints = its.annotations.model_dump(exclude_none=True) if its.annotations else {}
     return StructuredTool(
-        name=prefix + its.name,
+        name=_UNFIT.sub("_", prefix + its.name),
         description=its.description or its.title or its.name,
         args_schema=its.input_schema,
         func=None if is_open else call,
@@ -156,8 +201,11 @@ def _run_alone(work: Any) -> Any:
         return pool.submit(copy_context().run, asyncio.run, work).result()
 
 
-def _content(blocks: list[Any]) -> Any:
-    """A text alone as text, else content blocks."""
+def _content(result: types.CallToolResult) -> Any:
+    """A text alone as text, else content blocks; of structured content alone, its JSON."""
+    blocks: list[Any] = result.content
+    if not blocks and result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
     if len(blocks) == 1 and isinstance(blocks[0], types.TextContent):
         return blocks[0].text
     return [_block(block) for block in blocks]
@@ -174,7 +222,13 @@ def _block(block: Any) -> dict[str, Any]:
         resource = block.resource
         if isinstance(resource, types.TextResourceContents):
             return {"type": "text", "text": resource.text}
-        return {"type": "file", "base64": resource.blob, "mime_type": resource.mime_type}
+        return {**_media(resource.mime_type), "base64": resource.blob}
     if isinstance(block, types.ResourceLink):
-        return {"type": "file", "url": str(block.uri), "mime_type": block.mime_type}
+        return {**_media(block.mime_type), "url": str(block.uri)}
     return {"type": "text", "text": block.model_dump_json()}
+
+
+def _media(mime_type: str | None) -> dict[str, Any]:
+    """An image, or a file: the results of tools know no other media."""
+    named = {"mime_type": mime_type} if mime_type else {}
+    return {"type": "image" if (mime_type or "").startswith("image/") else "file", **named}

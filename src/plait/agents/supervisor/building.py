@@ -14,6 +14,7 @@ from plait.common.reflection import signature
 from plait.constants import END, START
 from plait.errors import ConfigError, InvalidUpdateError
 from plait.graph.state import StateGraph
+from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import bare
 from plait.prebuilt.agent_nodes import value_of
@@ -168,13 +169,14 @@ def _agent_node(agent: Any, mode: OutputMode, back: str | None, keys: frozenset[
             for name, value in cast("Mapping[str, Any]", output).items()
             if name in keys and name != "remaining_steps"
         }
-        messages = list(update["messages"])
+        messages = convert_to_messages(update["messages"])
         if mode == "last_message":
             said = [at for at, one in enumerate(messages) if kind_of(one) != "tool"]
             messages = messages[said[-1] :] if said else messages
         # What it was shown is not its own: of a message with several handoffs that is one call.
         known = {one.id: one for one in value_of(state, "messages")}
-        messages = [one for one in messages if known.get(one.id) != one]
+        as_data = any(isinstance(one, Mapping) for one in update["messages"])
+        messages = [one for one in messages if not _is_known(one, known.get(one.id), as_data)]
         if back is not None:
             messages.extend(create_handoff_back_messages(agent.name, back))
         return {**update, "messages": messages}
@@ -186,6 +188,14 @@ def _agent_node(agent: Any, mode: OutputMode, back: str | None, keys: frozenset[
         return seen(state, await agent.ainvoke(state, config))
 
     return RunnableLambda(work, awork, name=agent.name)
+
+
+def _is_known(message: Any, known: Any, as_data: bool) -> bool:
+    """Whether a message of an agent is one that it was shown, as it was; of one that a server told
+    as data, only the id says so."""
+    if as_data:
+        return None not in (message.id, known) and kind_of(message) != "remove"
+    return known == message
 
 
 __all__ = ["OutputMode", "create_supervisor"]

@@ -9,9 +9,10 @@ from plait.chat_models.anthropic.wire import MessageReader, read_answer, to_wire
 from plait.chat_models.failures import of_sdk
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
-from plait.chat_models.schemas import closed, schema_of_format
+from plait.chat_models.schemas import for_anthropic, is_strict, schema_of_format
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
 from plait.chat_models.wire import Block, described, extras_of, is_builtin, part_of, present
+from plait.common.reflection import signature
 from plait.runnables.base import Runnable
 
 BEFORE_SCHEMAS = ("claude-2", "claude-3", "claude-instant", "claude-opus-4-0", "claude-sonnet-4-0")
@@ -83,7 +84,7 @@ class ChatAnthropic(RemoteChatModel):
         """
         made = [tool if is_builtin(tool) else anthropic_tool(tool, strict) for tool in tools]
         chosen = choice(tool_choice, [str(tool.get("name")) for tool in made])
-        if parallel_tool_calls is not None:
+        if parallel_tool_calls is not None and chosen != {"type": "none"}:
             one = {"disable_parallel_tool_use": not parallel_tool_calls}
             chosen = ({"type": "auto"} if chosen is None else chosen) | one
         return self.bind(tools=made, **present(tool_choice=chosen), **kwargs)
@@ -103,14 +104,15 @@ class ChatAnthropic(RemoteChatModel):
             include_raw: Give raw, parsed and parsing_error.
             method: "json_schema" (Anthropic holds the answer to it) or "function_calling" (a tool
                 that must be called; while the model thinks, one that it may call). None: the first
-                where the model has it.
+                where the model has it, and no object of the schema is open.
             kwargs: Bound, too.
 
         Raises:
             ValueError: `method` is none of these.
         """
         if method is None:
-            method = "json_schema" if self._holds_to_schemas() else "function_calling"
+            held = self._holds_to_schemas() and is_strict(json_schema(schema))
+            method = "json_schema" if held else "function_calling"
         if method == "function_calling":
             # A model that thinks may not be forced to call a tool.
             forced = "auto" if self._thinks(kwargs) else schema_name(schema)
@@ -119,8 +121,8 @@ class ChatAnthropic(RemoteChatModel):
             raise ValueError(
                 f"Unrecognized method {method!r}. Expected 'json_schema' or 'function_calling'."
             )
-        form = {"format": {"type": "json_schema", "schema": closed(json_schema(schema))}}
-        bound = self.bind(output_config=form, **kwargs)
+        form = {"type": "json_schema", "json_schema": {"schema": json_schema(schema)}}
+        bound = self.bind(response_format=form, **kwargs)
         return bound | StructuredOutput(schema, "json", include_raw)
 
     def _holds_to_schemas(self) -> bool:
@@ -144,16 +146,14 @@ class ChatAnthropic(RemoteChatModel):
             thinking=self.thinking,
             stop_sequences=stop,
         )
-        if self.betas:
-            own["extra_headers"] = {"anthropic-beta": ",".join(self.betas)}
-        # Sampling parameters are extras of some SDK versions; the wire has them all.
         asked: Block = {**own, **self.model_kwargs, **kwargs, "messages": turns}
         if (schema := schema_of_format(asked.get("response_format"))) is not None:
             del asked["response_format"]
-            asked["output_config"] = {"format": {"type": "json_schema", "schema": closed(schema)}}
-        beside = {key: asked.pop(key) for key in ("temperature", "top_p", "top_k") if key in asked}
-        if beside:
-            asked["extra_body"] = {**beside, **part_of(asked, "extra_body")}
+            form = {"type": "json_schema", "schema": for_anthropic(schema)}
+            asked["output_config"] = {**part_of(asked, "output_config"), "format": form}
+        if self.betas:
+            betas = {"anthropic-beta": ",".join(self.betas)}
+            asked["extra_headers"] = betas | part_of(asked, "extra_headers")
         return asked
 
     def _make_client(self, is_async: bool) -> Any:
@@ -171,13 +171,13 @@ class ChatAnthropic(RemoteChatModel):
         return make(max_retries=self.max_retries, **settings)
 
     def _send(self, client: Any, request: dict[str, Any]) -> Any:
-        return client.messages.create(**request)
+        return client.messages.create(**_arguments(client.messages.create, request))
 
     def _open(self, client: Any, request: dict[str, Any]) -> Any:
-        return client.messages.create(**request, stream=True)
+        return client.messages.create(**_arguments(client.messages.create, request), stream=True)
 
     def _plain(self, answer: Any) -> dict[str, Any]:
-        return answer.to_dict(mode="json")
+        return answer.to_dict(mode="json", warnings=False)  # betas have blocks that it has not
 
     def _read(self, answer: dict[str, Any], request: dict[str, Any]) -> ChatResult:
         return read_answer(answer)
@@ -187,6 +187,17 @@ class ChatAnthropic(RemoteChatModel):
 
     def _translated(self, error: Exception) -> Exception | None:
         return of_sdk(self._sdk("anthropic"), error, self.provider, self.model)
+
+
+def _arguments(create: Any, request: Block) -> Block:
+    """A request as arguments of the SDK: what its version has no name for (samplings, betas) goes
+    beside them."""
+    known = signature(create).parameters
+    beside = {key: value for key, value in request.items() if key not in known}
+    if not beside:
+        return request
+    named = {key: value for key, value in request.items() if key in known}
+    return {**named, "extra_body": {**beside, **part_of(request, "extra_body")}}
 
 
 def anthropic_tool(tool: Any, strict: bool | None) -> Block:
@@ -199,7 +210,7 @@ def anthropic_tool(tool: Any, strict: bool | None) -> Block:
     if function.get("description"):
         made["description"] = function["description"]
     if strict:
-        made |= {"strict": True, "input_schema": closed(schema)}
+        made |= {"strict": True, "input_schema": for_anthropic(schema)}
     return made | extras_of(tool, _EXTRAS)
 
 

@@ -19,16 +19,20 @@ from plait.chat_models.wire import (
     present,
     simplest,
     standard_blocks,
+    stays_text,
     text_chunk,
     unsupported,
 )
 from plait.errors import InvalidInputError
-from plait.messages import AIMessage, AIMessageChunk
+from plait.messages import AIMessage, AIMessageChunk, subtract_usage
 from plait.messages.calls import is_cut_off, read_args
 from plait.messages.foreign import kind_of
 
 PROVIDER = "anthropic"
 UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+TOOL_USES = "tool_uses"
+"""Where a message keeps what Anthropic says of its calls beside name and arguments, by their ids:
+who called (a program that Anthropic runs), and from which set of tools."""
 OWN_TYPES = (
     "tool_use",
     "tool_result",
@@ -37,6 +41,7 @@ OWN_TYPES = (
     "document",
     "search_result",
 )
+USE_KEYS = ("type", "id", "name", "input")
 CITED = {"cited_text": "cited_text", "url": "url", "title": "title", "document_title": "title"}
 
 
@@ -76,7 +81,7 @@ def to_wire(messages: Sequence[Any]) -> tuple[Any, list[Block]]:
 
 
 def _add(turns: list[Block], role: str, content: str | list[Block]) -> None:
-    if role == "assistant" and not content:
+    if role == "assistant" and not (content.strip() if isinstance(content, str) else content):
         return  # Claude says nothing at times, and is not given back that
     if not turns or turns[-1]["role"] != role:
         turns.append({"role": role, "content": content})
@@ -160,12 +165,14 @@ def _fit(call_id: str | None) -> str | None:
 def _said(message: Any) -> str | list[Block]:
     if isinstance(message.content, str) and not (message.tool_calls or message.invalid_tool_calls):
         return message.content
-    made = [_said_part(block) for block in ordered(message, PROVIDER)]
+    uses: Block = message.additional_kwargs.get(TOOL_USES) or {}
+    made = [_said_part(block, uses) for block in ordered(message, PROVIDER)]
     return [block for block in made if block]
 
 
-def _said_part(block: Block) -> Block:
-    """A block of the model's own message; thoughts of other models are left out."""
+def _said_part(block: Block, uses: Block) -> Block:
+    """A block of the model's own message; thoughts of other models, and texts that say nothing,
+    which Anthropic refuses, are left out."""
     extras: Block = block.get("extras") or {}
     match block["type"]:
         case "reasoning":
@@ -177,13 +184,16 @@ def _said_part(block: Block) -> Block:
             args = block["args"]
             given: Any = {"unreadable": args} if isinstance(args, str) else args
             call_id = _fit(block["id"])
-            return {"type": "tool_use", "id": call_id, "name": block["name"], "input": given}
+            use = {"type": "tool_use", "id": call_id, "name": block["name"], "input": given}
+            return {**use, **part_of(uses, str(block["id"]))}
         case "server_tool_call":
-            call = {key: block[key] for key in ("id", "name")}
-            return {"type": extras.get("type", "server_tool_use"), **call, "input": block["args"]}
+            call = {"id": block["id"], "name": block["name"], "input": block["args"]}
+            return {"type": "server_tool_use", **call, **extras}
         case "server_tool_result":
             result = {"tool_use_id": block["tool_call_id"], "content": block.get("output")}
-            return {"type": extras.get("type", "web_search_tool_result"), **result}
+            return {"type": "web_search_tool_result", **result, **extras}
+        case "text" if not block["text"].strip():
+            return {}
         case _:
             return _part(block)
 
@@ -204,7 +214,9 @@ def read_block(block: Block, index: int) -> Block | None:
         return None
     if kind in ("server_tool_use", "mcp_tool_use"):
         call = {"id": block["id"], "name": block["name"], "args": part_of(block, "input")}
-        more = {} if kind == "server_tool_use" else {"extras": {"type": kind}}
+        beside = read_beside(block)
+        extras = beside if kind == "server_tool_use" else {"type": kind, **beside}
+        more = {"extras": extras} if extras else {}
         return {"type": "server_tool_call", **call, **more, **place}
     if kind.endswith("_tool_result"):
         output = block.get("content")
@@ -214,10 +226,23 @@ def read_block(block: Block, index: int) -> Block | None:
             "tool_call_id": block["tool_use_id"],
             "status": "error" if failed or block.get("is_error") else "success",
             "output": output,
-            "extras": {"type": kind},
+            "extras": {"type": kind, **read_beside(block)},
             **place,
         }
     return {"type": "non_standard", "value": block, **place}
+
+
+def read_beside(block: Block) -> Block:
+    """What Anthropic says of a call or result beside what all providers say; it wants it back.
+
+    >>> read_beside({"type": "mcp_tool_use", "name": "f", "server_name": "s", "caller": None})
+    {'server_name': 's'}
+    """
+    known = (*USE_KEYS, "tool_use_id", "content")
+    said = {key: value for key, value in block.items() if key not in known and value is not None}
+    if said.get("caller") == {"type": "direct"}:
+        del said["caller"]  # as if it said nothing
+    return said
 
 
 def read_citation(given: Block) -> Block:
@@ -237,8 +262,9 @@ def write_citation(cited: Block) -> Block:
     extras: Block = cited.get("extras") or {}
     kind = str(extras.get("type", ""))
     title = "title" if kind.endswith("search_result_location") else "document_title"
-    names = {"cited_text": "cited_text", "url": "url", "title": title}
-    return {**extras, **{name: cited[key] for key, name in names.items() if key in cited}}
+    given = {key: cited[key] for key in ("cited_text", "url") if key in cited}
+    rest = {key: value for key, value in extras.items() if key != "file_id"}  # not taken back
+    return {**rest, **given, title: cited.get("title")}
 
 
 def read_answer(answer: Block) -> ChatResult:
@@ -259,11 +285,26 @@ def read_answer(answer: Block) -> ChatResult:
         fields["invalid_tool_calls"] = [cut]
     if calls:
         fields["tool_calls"] = calls
+    if uses := {k: v for block in given if block["type"] == "tool_use" for k, v in _use(block)}:
+        fields["additional_kwargs"] = {TOOL_USES: uses}
     message: Any = AIMessage(content, **fields)
     message.id = answer.get("id") or None
     message.usage_metadata = read_usage(answer.get("usage") or {})
-    message.response_metadata = {**_introduction(answer), **_ending(answer)}
+    counted = _ran(answer.get("usage") or {})
+    message.response_metadata = {**_introduction(answer), **_ending(answer), **counted}
     return ChatResult([ChatGeneration(message)])
+
+
+def _use(block: Block) -> list[tuple[str, Block]]:
+    """What is kept of a call beside name and arguments, if anything, with its id."""
+    beside = read_beside(block)
+    return [(block["id"], beside)] if beside else []
+
+
+def _ran(usage: Block) -> Block:
+    """How often Anthropic ran its own tools, which it charges for."""
+    counts = {key: count for key, count in part_of(usage, "server_tool_use").items() if count}
+    return {"server_tool_use": counts} if counts else {}
 
 
 def _introduction(answer: Block) -> Block:
@@ -281,17 +322,23 @@ def read_usage(usage: Block) -> Any:
     written = usage.get("cache_creation_input_tokens") or 0
     given = (usage.get("input_tokens") or 0) + read + written
     made = usage.get("output_tokens") or 0
-    counts = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
-    if not (read or written):
-        return counts
-    return {**counts, "input_token_details": {"cache_creation": written, "cache_read": read}}
+    counts: Block = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+    if read or written:
+        # What is cached for an hour costs more than the rest, which is kept for minutes.
+        hour = part_of(usage, "cache_creation").get("ephemeral_1h_input_tokens")
+        kept = {"ephemeral_1h_input_tokens": hour} if hour else {}
+        counts["input_token_details"] = {"cache_creation": written, "cache_read": read, **kept}
+    if thought := part_of(usage, "output_tokens_details").get("thinking_tokens"):
+        counts["output_token_details"] = {"reasoning": thought}
+    return counts
 
 
 class MessageReader:
     """Turns the events of one streamed message into chunks.
 
     Args:
-        as_text: Whether bare text says all of a text block (nothing in the request may be cited).
+        as_text: Whether bare text says all of a text block (nothing in the request may be cited),
+            as long as there is no block beside it.
     """
 
     def __init__(self, as_text: bool = True) -> None:
@@ -311,6 +358,7 @@ class MessageReader:
         chunk = self._chunk(event)
         if chunk is None:
             return None
+        self._as_text = self._as_text and stays_text(chunk)
         if self._id is not None:
             chunk.id = self._id
         if self._told:
@@ -332,8 +380,9 @@ class MessageReader:
             case "content_block_stop":
                 return self._closed(event["index"])
             case "message_delta":
-                told = {**_ending(event["delta"]), **_ending(event)}
-                usage = self._counted(event.get("usage") or {})
+                counts: Block = event.get("usage") or {}
+                told = {**_ending(event["delta"]), **_ending(event), **_ran(counts)}
+                usage = self._counted(counts)
                 return AIMessageChunk("", response_metadata=told, usage_metadata=usage)
             case "message_stop":
                 self._ended = True
@@ -347,9 +396,12 @@ class MessageReader:
             return text_chunk(block["text"], index, self._as_text) if block.get("text") else None
         if kind == "tool_use":
             args = json.dumps(block["input"]) if block.get("input") else ""
-            return call_chunk(
+            chunk = call_chunk(
                 index, args, name=block["name"], call_id=block["id"], as_text=self._as_text
             )
+            if uses := dict(_use(block)):
+                chunk.additional_kwargs = {TOOL_USES: uses}
+            return chunk
         if kind in ("server_tool_use", "mcp_tool_use"):
             self._server_calls[index] = (block, [])
             return None
@@ -392,11 +444,4 @@ class MessageReader:
     def _counted(self, usage: Block) -> Any:
         """What was counted since the start; Anthropic's counts are totals, chunks add up."""
         total = read_usage({**self._usage, **{k: v for k, v in usage.items() if v is not None}})
-        before = read_usage({**self._usage, "output_tokens": 0})
-        counted = {k: total[k] - before[k] for k in total if k != "input_token_details"}
-        details = total.get("input_token_details")
-        if not details:
-            return counted
-        known = part_of(before, "input_token_details")
-        grown = {k: v - known.get(k, 0) for k, v in details.items()}
-        return {**counted, "input_token_details": grown}
+        return subtract_usage(total, read_usage({**self._usage, "output_tokens": 0}))

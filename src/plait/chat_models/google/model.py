@@ -14,6 +14,11 @@ from plait.chat_models.structured import StructuredOutput, by_tool, json_schema,
 from plait.chat_models.wire import Block, described, is_builtin, part_of, present
 from plait.runnables.base import Runnable
 
+THINKING = ("thinking_budget", "thinking_level", "include_thoughts")
+SAMPLING = ("temperature", "max_tokens", "top_p", "top_k", "seed", "n")
+SETTINGS = ("model", "safety_settings", *SAMPLING, *THINKING)
+"""What a call may set, too, under the names that it has here."""
+
 
 class ChatGoogle(RemoteChatModel):
     """A model of Google: the Gemini API, or Vertex AI with `vertexai=True`.
@@ -114,21 +119,18 @@ class ChatGoogle(RemoteChatModel):
         self, messages: Sequence[Any], stop: list[str] | None, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         system, contents = to_wire(messages)
-        thinking = present(
-            thinking_budget=self.thinking_budget,
-            thinking_level=self.thinking_level,
-            include_thoughts=self.include_thoughts,
-        )
+        its = self._settings(SETTINGS, kwargs)
+        thinking = {key: its[key] for key in THINKING if its[key] is not None}
         own = present(
             system_instruction=system,
-            temperature=self.temperature,
-            max_output_tokens=self.max_tokens,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            seed=self.seed,
-            candidate_count=self.n,
+            temperature=its["temperature"],
+            max_output_tokens=its["max_tokens"],
+            top_p=its["top_p"],
+            top_k=its["top_k"],
+            seed=its["seed"],
+            candidate_count=its["n"],
             stop_sequences=stop,
-            safety_settings=self.safety_settings,
+            safety_settings=its["safety_settings"],
             thinking_config=thinking or None,
         )
         # Functions are called by tools of the program, never by the SDK itself.
@@ -138,7 +140,7 @@ class ChatGoogle(RemoteChatModel):
             del config["response_format"]
             config["response_mime_type"] = "application/json"
             config["response_json_schema"] = schema
-        return {"model": self.model, "contents": contents, "config": config}
+        return {"model": its["model"], "contents": contents, "config": config}
 
     def _make_client(self, is_async: bool) -> Any:
         sdk = self._sdk("google.genai")
@@ -168,7 +170,9 @@ class ChatGoogle(RemoteChatModel):
         return read_answer(answer)
 
     def _reader(self, request: dict[str, Any]) -> StreamReader:
-        return PartReader()
+        config: Block = request["config"]
+        runs_tools = any("function_declarations" not in tool for tool in config.get("tools") or ())
+        return PartReader(as_text=not (runs_tools or "response_modalities" in config))
 
     def _translated(self, error: Exception) -> Exception | None:
         errors = self._sdk("google.genai").errors

@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from plait.chat_models.google.partial import OpenCall
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.chat_models.wire import (
     Block,
+    made_id,
     media_of,
     ordered,
     part_of,
@@ -21,8 +23,7 @@ from plait.chat_models.wire import (
     standard_blocks,
     unsupported,
 )
-from plait.common.ids import new_id
-from plait.errors import ContentFilteredError, InvalidInputError
+from plait.errors import ContentFilteredError, InvalidInputError, ModelAPIError
 from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.foreign import kind_of
 
@@ -117,7 +118,7 @@ def _value(text: str) -> Any:
 def _said(message: Any) -> list[Block]:
     signatures: Block = message.additional_kwargs.get(SIGNATURES) or {}
     made: list[Block] = []
-    for block in ordered(message):
+    for block in ordered(message, PROVIDER):
         extras: Block = block.get("extras") or {}
         match block["type"]:
             case "tool_call":
@@ -163,7 +164,7 @@ def read_call(part: Block) -> Block:
     """A function call; one without an id gets one, so that its result can name it."""
     call: Block = part["function_call"]
     made = {"name": call["name"], "args": part_of(call, "args")}
-    return {**made, "id": call.get("id") or f"call_{new_id()}"}
+    return {**made, "id": call.get("id") or made_id()}
 
 
 def read_answer(answer: Block) -> ChatResult:
@@ -171,10 +172,17 @@ def read_answer(answer: Block) -> ChatResult:
 
     Raises:
         ContentFilteredError: The prompt was blocked.
+        ModelAPIError: There are none, and no reason is given.
     """
     check(answer)
+    if not answer.get("candidates"):
+        raise ModelAPIError(
+            f"Google answered without a candidate: {answer!r:.300}. Ask again later.",
+            provider=PROVIDER,
+            model=answer.get("model_version"),
+        )
     generations: list[ChatGeneration] = []
-    for candidate in answer.get("candidates") or ():
+    for candidate in answer["candidates"]:
         parts: list[Block] = part_of(candidate, "content").get("parts") or []
         blocks: list[Block] = []
         calls: list[Block] = []
@@ -249,14 +257,20 @@ class PartReader:
 
     Pieces of text follow one another as parts of one kind; a part of another kind starts a new
     place in the answer.
+
+    Args:
+        as_text: Whether bare text says all of a text part (nothing in the request asks for parts of
+            other kinds), as long as there is no part beside it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, as_text: bool = True) -> None:
+        self._as_text = as_text
         self._introduced = False
         self._ended = False
         self._place = -1
         self._kind: str | None = None
         self._usage: Any = None
+        self._open: OpenCall | None = None
 
     def finished(self) -> bool:
         """Whether a finish reason came."""
@@ -275,6 +289,7 @@ class PartReader:
         content, calls, signatures = self._parts(part_of(candidate, "content").get("parts"))
         if candidate.get("finish_reason"):
             self._ended = True
+            calls += self._left_open()
             fields["response_metadata"] |= _ending(candidate)
         usage = self._counted(read_usage(event.get("usage_metadata")))
         fields |= {"tool_call_chunks": calls, "usage_metadata": usage}
@@ -290,18 +305,42 @@ class PartReader:
         signatures: Block = {}
         for part in parts or ():
             if "function_call" in part:
-                self._moved("call")
-                call = read_call(part)
-                piece = {**call, "args": json.dumps(call["args"]), "index": self._place}
-                calls.append(piece)
-                if "thought_signature" in part:
-                    signatures[call["id"]] = part["thought_signature"]
+                calls += self._called(part, signatures)
                 continue
             kind = read_part(part, 0)["type"]
             self._moved(kind)
             blocks.append(read_part(part, self._place))
         bare = len(blocks) == 1 and blocks[0]["type"] == "text" and "extras" not in blocks[0]
-        return (blocks[0]["text"] if bare else blocks or ""), calls, signatures
+        if not blocks or (bare and self._as_text):
+            return "".join(block["text"] for block in blocks), calls, signatures
+        self._as_text = False
+        return blocks, calls, signatures
+
+    def _called(self, part: Block, signatures: Block) -> list[Block]:
+        """The pieces of a part that begins a call, is one, or goes on with the one that is open."""
+        given: Block = part["function_call"]
+        left: list[Block] = []
+        begun: Block = {}
+        if given.get("name"):
+            left = self._left_open()
+            self._moved("call")
+            call = read_call(part)
+            begun = {**call, "args": "", "index": self._place}
+            self._open = OpenCall(self._place, call["args"])
+            if "thought_signature" in part:
+                signatures[call["id"]] = part["thought_signature"]
+        if self._open is not None:
+            self._open.take(given.get("partial_args") or ())
+        if given.get("will_continue"):
+            return [*left, begun] if begun else left
+        return left + [{**last, **begun, "args": last["args"]} for last in self._left_open(True)]
+
+    def _left_open(self, is_whole: bool = False) -> list[Block]:
+        """The arguments of the call that is open, if one is, as its last piece."""
+        call, self._open = self._open, None
+        if call is None:
+            return []
+        return [{"name": None, "args": call.text(is_whole), "id": None, "index": call.index}]
 
     def _moved(self, kind: str) -> None:
         """A part that does not go on with the text before it has a place of its own."""

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from plait.chat_models.openai.pieces import CallPieces, called, made_id
+from plait.chat_models.openai.pieces import CallPieces, called
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.chat_models.wire import (
     Block,
     args_text,
     calls_of,
+    made_id,
     ordered,
     present,
 )
@@ -56,7 +57,7 @@ def _assistant(message: Any) -> Block:
     head = present(role="assistant", name=_fit(message.name) if message.name else None)
     texts: list[str] = []
     calls: list[Block] = []
-    for block in ordered(message):
+    for block in ordered(message, PROVIDER):
         match block["type"]:
             case "text":
                 texts.append(block["text"])

@@ -10,11 +10,13 @@ from plait.chat_models.openai import chat, responses
 from plait.chat_models.openai.address import address
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
-from plait.chat_models.schemas import closed, is_strict
+from plait.chat_models.schemas import for_openai, is_strict
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
 from plait.chat_models.wire import Block, described, extras_of, is_builtin, present
+from plait.errors import InvalidInputError
 from plait.runnables.base import Runnable
 
+ONLY_CHAT = ("stop", "seed", "n", "logprobs", "presence_penalty", "frequency_penalty")
 ONLY_RESPONSES = ("reasoning", "previous_response_id", "include", "truncation", "conversation")
 BEFORE_SCHEMAS = ("gpt-3.5", "gpt-4-", "gpt-4o-2024-05-13")
 
@@ -163,9 +165,6 @@ class ChatOpenAI(RemoteChatModel):
             service_tier=self.service_tier,
             top_logprobs=self.top_logprobs,
         )
-        if self._uses_responses(kwargs):
-            return self._response_request(common, messages, kwargs)
-        limit = "max_completion_tokens" if address(self.base_url) is None else "max_tokens"
         own = present(
             stop=stop,
             seed=self.seed,
@@ -173,9 +172,14 @@ class ChatOpenAI(RemoteChatModel):
             logprobs=self.logprobs,
             presence_penalty=self.presence_penalty,
             frequency_penalty=self.frequency_penalty,
-            reasoning_effort=self.reasoning_effort,
-            **{limit: self.max_tokens},
         )
+        if self._uses_responses(kwargs):
+            _check_known(own | kwargs)
+            return self._response_request(common, messages, kwargs)
+        if "max_completion_tokens" not in kwargs:
+            limit = "max_completion_tokens" if address(self.base_url) is None else "max_tokens"
+            own |= present(**{limit: kwargs.pop("max_tokens", self.max_tokens)})
+        own |= present(reasoning_effort=self.reasoning_effort)
         asked = {**common, **own, **self.model_kwargs, **kwargs}
         return {**asked, "messages": chat.to_wire(messages)}
 
@@ -183,7 +187,8 @@ class ChatOpenAI(RemoteChatModel):
         self, common: Block, messages: Sequence[Any], kwargs: dict[str, Any]
     ) -> Block:
         effort = {"effort": self.reasoning_effort} if self.reasoning_effort else None
-        own = present(max_output_tokens=self.max_tokens, reasoning=self.reasoning or effort)
+        limit = self._settings(["max_tokens"], kwargs)["max_tokens"]
+        own = present(max_output_tokens=limit, reasoning=self.reasoning or effort)
         asked = {**common, **own, **self.model_kwargs, **kwargs}
         if tools := asked.get("tools"):
             asked["tools"] = [responses_tool(tool) for tool in tools]
@@ -191,8 +196,6 @@ class ChatOpenAI(RemoteChatModel):
             asked["tool_choice"] = responses_choice(chosen)
         if form := asked.pop("response_format", None):
             asked["text"] = {**asked.get("text", {}), "format": responses_format(form)}
-        if "max_tokens" in asked:
-            asked["max_output_tokens"] = asked.pop("max_tokens")
         return {**asked, "input": responses.to_items(messages)}
 
     def _make_client(self, is_async: bool) -> Any:
@@ -238,6 +241,20 @@ class ChatOpenAI(RemoteChatModel):
         return of_sdk(self._sdk("openai"), error, self.provider, self.model)
 
 
+def _check_known(asked: Mapping[str, Any]) -> None:
+    """Check that the responses API has what is asked for.
+
+    Raises:
+        InvalidInputError: It has not.
+    """
+    unknown = [name for name in ONLY_CHAT if asked.get(name) and (name, asked[name]) != ("n", 1)]
+    if unknown:
+        raise InvalidInputError(
+            f"OpenAI's responses API has no {', '.join(unknown)}. Leave that out, or ask by chat "
+            "completions: use_responses_api=False, without reasoning= and tools that OpenAI runs."
+        )
+
+
 def schema_form(schema: Any, strict: bool | None = None) -> Block:
     """The response format that holds an answer to a schema.
 
@@ -247,7 +264,7 @@ def schema_form(schema: Any, strict: bool | None = None) -> Block:
     """
     plain = json_schema(schema)
     strict = is_strict(plain) if strict is None else strict
-    shown = closed(plain, all_required=True) if strict else plain
+    shown = for_openai(plain) if strict else plain
     return {
         "type": "json_schema",
         "json_schema": {"name": schema_name(schema), "schema": shown, "strict": strict},
@@ -260,7 +277,7 @@ def function_tool(tool: Any, strict: bool | None) -> Block:
     if strict is not None:
         function["strict"] = strict
         if strict and "parameters" in function:
-            function["parameters"] = closed(function["parameters"], all_required=True)
+            function["parameters"] = for_openai(function["parameters"])
     return {"type": "function", "function": function | extras_of(tool, ("defer_loading",))}
 
 
@@ -307,7 +324,7 @@ def strict_format(form: Any) -> Any:
     inner = cast("Block", form).get("json_schema") if isinstance(form, dict) else None
     if not isinstance(inner, dict) or not cast("Block", inner).get("strict"):
         return cast("Any", form)
-    schema = closed(cast("Block", inner)["schema"], all_required=True)
+    schema = for_openai(cast("Block", inner)["schema"])
     return {**cast("Block", form), "json_schema": {**cast("Block", inner), "schema": schema}}
 
 

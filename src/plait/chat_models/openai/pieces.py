@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from plait.chat_models.wire import Block, part_of
-from plait.common.ids import new_id
+from plait.chat_models.wire import Block, made_id, part_of
 
 
 def called(call: Block) -> Block:
@@ -16,11 +15,6 @@ def called(call: Block) -> Block:
     if custom:
         return {"name": custom.get("name"), "arguments": custom.get("input")}
     return part_of(call, "function")
-
-
-def made_id() -> str:
-    """The id of a call to which the server gave none: without one, nothing can answer it."""
-    return f"call_{new_id()}"
 
 
 @dataclass
@@ -91,4 +85,4 @@ class CallPieces:
         return self._begun[-1]
 
 
-__all__ = ["CallPieces", "called", "made_id"]
+__all__ = ["CallPieces", "called"]

@@ -19,6 +19,7 @@ from plait.chat_models.wire import (
     present,
     simplest,
     standard_blocks,
+    stays_text,
     text_chunk,
     unsupported,
 )
@@ -33,15 +34,17 @@ from plait.messages.tokens import role_of
 def to_items(messages: Sequence[Any]) -> list[Block]:
     """Messages as the `input` of a request."""
     made: list[Block] = []
+    custom: set[str] = set()
     for message in messages:
         kind = kind_of(message)
         if kind == "ai":
-            made += _said(message)
+            said = _said(message)
+            custom |= {item["call_id"] for item in said if item["type"] == "custom_tool_call"}
+            made += said
         elif kind == "tool":
-            output = _parts(message.content)
-            made.append(
-                {"type": "function_call_output", "call_id": message.tool_call_id, "output": output}
-            )
+            call_id, output = message.tool_call_id, _parts(message.content)
+            which = "custom_tool_call_output" if call_id in custom else "function_call_output"
+            made.append({"type": which, "call_id": call_id, "output": output})
         else:
             content = _parts(message.content)
             made.append({"type": "message", "role": role_of(message), "content": content})
@@ -72,12 +75,13 @@ def _said(message: Any) -> list[Block]:
     items: list[Block] = []
     if refusal := message.additional_kwargs.get("refusal"):
         items.append(_output({"type": "refusal", "refusal": refusal}))
-    for block in ordered(message):
+    for block in ordered(message, PROVIDER):
         match block["type"]:
             case "text":
                 cited = [write_annotation(a) for a in block.get("annotations") or ()]
                 part = {"type": "output_text", "text": block["text"], "annotations": cited}
-                items.append(_output(part))
+                phase = part_of(block, "extras").get("phase")
+                items.append({**_output(part), **present(phase=phase)})
             case "reasoning":
                 items.append(_thought(block))
             case "tool_call":
@@ -123,7 +127,7 @@ def read_answer(answer: Block) -> ChatResult:
                     if part.get("type") == "refusal":
                         kept["refusal"] = part["refusal"]
                     else:
-                        blocks.append(_text_block(part, index))
+                        blocks.append({**_text_block(part, index), **_phase(item)})
             case "function_call":
                 args, call_id = item.get("arguments"), item.get("call_id")
                 calls.append({"name": item["name"], "args": args, "id": call_id})
@@ -158,6 +162,12 @@ def _text_block(part: Block, index: int) -> Block:
     cited = [read_annotation(a) for a in part.get("annotations") or ()]
     block: Block = {"type": "text", "text": part.get("text", ""), "index": index}
     return {**block, "annotations": cited} if cited else block
+
+
+def _phase(item: Block) -> Block:
+    """Whether a text is said on the way or is the answer; OpenAI wants that back."""
+    phase = item.get("phase")
+    return {"extras": {"phase": phase}} if phase else {}
 
 
 def _reasoning(item: Block) -> Block:
@@ -201,13 +211,15 @@ class ResponseReader:
     """Turns the events of one streamed response into chunks.
 
     Args:
-        as_text: Whether bare text says all of a text item (no tool of OpenAI's may cite).
+        as_text: Whether bare text says all of a text item (no tool of OpenAI's may cite), as long
+            as there is no item beside it.
     """
 
     def __init__(self, as_text: bool = True) -> None:
         self._as_text = as_text
         self._ended = False
         self._id: str | None = None
+        self._model: Any = None
         self._told: Block = {}
 
     def finished(self) -> bool:
@@ -219,6 +231,7 @@ class ResponseReader:
         chunk = self._chunk(event.get("type", ""), event, event.get("output_index", 0))
         if chunk is None:
             return None
+        self._as_text = self._as_text and stays_text(chunk)
         if self._id is not None:
             chunk.id = self._id
         told, self._told = self._told, {}
@@ -228,6 +241,7 @@ class ResponseReader:
         match kind:
             case "response.created":
                 self._id = event["response"].get("id")
+                self._model = event["response"].get("model")
                 self._told = _introduction(event["response"])
             case "response.output_text.delta":
                 return text_chunk(event["delta"], index, self._as_text)
@@ -250,7 +264,7 @@ class ResponseReader:
             case "response.completed" | "response.incomplete" | "response.failed":
                 return self._last(event["response"])
             case "error":
-                check({"error": event})
+                check({"error": event, "id": self._id, "model": self._model})
             case _:
                 pass
         return None
@@ -267,6 +281,8 @@ class ResponseReader:
         if item.get("type") == "reasoning":
             block = {"type": "reasoning", "id": item.get("id"), "reasoning": "", "index": index}
             return AIMessageChunk([block])
+        if phase := _phase(item):
+            return AIMessageChunk([{"type": "text", "text": "", "index": index, **phase}])
         return None
 
     def _done(self, item: Block, index: int) -> AIMessageChunk | None:
