@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
+from plait.common.portable import Portable
 from plait.exceptions import LangChainException
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def nearest(name: object, known: Iterable[object], former: Mapping[str, str] | N
 # --- The author of the graph ---------------------------------------------------------------------
 
 
-class GraphError(Exception):
+class GraphError(Portable, Exception):
     """The graph is wrong; its author can mend it."""
 
 
@@ -201,7 +202,7 @@ class EmptyChannelError(Exception):
 # --- The caller ----------------------------------------------------------------------------------
 
 
-class RunError(Exception):
+class RunError(Portable, Exception):
     """The call is wrong; the caller can mend it."""
 
 
@@ -386,7 +387,7 @@ class InvalidNamespaceError(InvalidStoreOpError):
 # --- The world -----------------------------------------------------------------------------------
 
 
-class StorageError(Exception):
+class StorageError(Portable, Exception):
     """The storage failed or holds something unusable."""
 
 
@@ -402,7 +403,7 @@ class UnregisteredTypeError(StorageError, TypeError):
     """A value of a type that the closed registry does not know was to be stored or read."""
 
 
-class NodeTimeoutError(Exception):
+class NodeTimeoutError(Portable, Exception):
     """A node ran, or stayed silent, longer than its policy allows."""
 
     def __init__(
@@ -541,7 +542,7 @@ class NodeError:
 # --- Control flow --------------------------------------------------------------------------------
 
 
-class GraphBubbleUp(Exception):
+class GraphBubbleUp(Portable, Exception):
     """Control flow of the engine on its way up. User code lets it pass."""
 
 

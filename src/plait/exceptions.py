@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from plait.common.lazy import lazily
+from plait.common.portable import Portable
 
 if TYPE_CHECKING:
     from plait.errors import (
@@ -35,7 +36,7 @@ class ErrorCode(Enum):
     OUTPUT_PARSING_FAILURE = "OUTPUT_PARSING_FAILURE"
 
 
-class LangChainException(Exception):
+class LangChainException(Portable, Exception):
     """What errors of runnables, parsers and models have in common."""
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from warnings import warn
 
+from plait.common.portable import Portable
 from plait.common.reflection import signature
 from plait.errors import nearest
 
 
-class LangGraphDeprecationWarning(DeprecationWarning):
+class LangGraphDeprecationWarning(Portable, DeprecationWarning):
     """An older spelling was used: it works, and will be gone.
 
     Args:

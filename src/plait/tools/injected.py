@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from plait.common.portable import Portable
 
-class ToolException(Exception):
+
+class ToolException(Portable, Exception):
     """Raised by a tool to say that it failed in a way a model can be told (`handle_tool_error`)."""
 
 
