@@ -36,8 +36,8 @@ HEAD = (
     "Every mistake that is known gives a typed error or a named warning, which says what happened, "
     "where, and what to do next. `tests/mistakes` makes each of them; this page is written from "
     "there (`python -m tests.mistakes.table`), and a test keeps it so.\n\n"
-    "Errors are in `plait.errors`, split by who can mend them; they come back from a process pool as "
-    "themselves. Warnings are subclasses of "
+    "Errors are in `plait.errors`, split by who can mend them; they come back from a process "
+    "pool as themselves. Warnings are subclasses of "
     '`PlaitWarning`: `warnings.filterwarnings("error", category=plait.errors.PlaitWarning)` makes '
     "them errors.\n"
 )

@@ -1,8 +1,8 @@
 """Errors that can be copied, and sent from one process to another, with all that they say.
 
 Python makes an error anew by calling its class with `args`, which is what its constructor handed
-on: where the class asks for more, the copy fails. From a worker of a process pool such an error does
-not come back as itself: the pool ends as broken, and with it every other call.
+on: where the class asks for more, the copy fails. From a worker of a process pool such an error
+does not come back as itself: the pool ends as broken, and with it every other call.
 """
 
 from __future__ import annotations
