@@ -16,7 +16,8 @@ class Portable:
     __slots__ = ()
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        return _made, (type(self), self.args), vars(self)
+        said: dict[str, Any] = vars(self)
+        return _made, (type(self), self.args), said
 
 
 def _made(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
