@@ -53,7 +53,7 @@ class Projected(Runnable[Any, AIMessage]):
         from plait.stream.of_model import stream_of  # few answers are read by it
 
         _warn()
-        run, config = self._heard_run("CallbackManager", config, kwargs)
+        run, config = self.__heard_run("CallbackManager", config, kwargs)
         return stream_of(iter(self.stream(input, config, **kwargs)), run)
 
     def astream_events(
@@ -70,18 +70,18 @@ class Projected(Runnable[Any, AIMessage]):
         """
         if version != "v3":
             return super().astream_events(input, config, version=version, **kwargs)
-        return self._projected(input, config, kwargs)
+        return self.__projected(input, config, kwargs)
 
-    async def _projected(
+    async def __projected(
         self, given: Any, config: RunnableConfig | None, kwargs: dict[str, Any]
     ) -> Any:
         from plait.stream.of_model import astream_of  # as above
 
         _warn()
-        run, config = self._heard_run("AsyncCallbackManager", config, kwargs)
+        run, config = self.__heard_run("AsyncCallbackManager", config, kwargs)
         return astream_of(aiter(self.astream(given, config, **kwargs)), run)
 
-    def _heard_run(
+    def __heard_run(
         self, kind: str, config: RunnableConfig | None, kwargs: dict[str, Any]
     ) -> tuple[Any, RunnableConfig | None]:
         """The manager of the run that is about to start, and the config that gives it its id;
@@ -94,7 +94,7 @@ class Projected(Runnable[Any, AIMessage]):
         run_id = full.get("run_id") or UUID(new_id())
         given = dict(kwargs)
         stop = given.pop("stop", None)
-        made = model._manager(getattr(manager, kind), full, stop, given)
+        made = model._model_manager(getattr(manager, kind), full, stop, given)
         run = getattr(manager, f"{kind}ForLLMRun")(**made.run_fields(run_id))
         return run, cast("RunnableConfig", {**(config or {}), "run_id": run_id})
 

@@ -16,8 +16,7 @@ class Portable:
     __slots__ = ()
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        said: dict[str, Any] = vars(self)
-        return _made, (type(self), self.args), said
+        return _made, (type(self), self.args), self.__dict__
 
 
 def _made(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
