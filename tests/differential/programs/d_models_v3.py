@@ -1,5 +1,6 @@
 """Answers of chat models by projections: `stream_events(version="v3")`, sync and async."""
 
+import asyncio
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -230,5 +231,10 @@ async def case_handlers_hear_the_events_async(env):
         stream = await Model(pieces=PIECES["words"]).astream_events("hi", config, version="v3")
         return await stream.text
 
+    async def ended():
+        while "ends" not in hears.told:  # the text may be there before the run is told to end
+            await asyncio.sleep(0)
+
     text = await RunnableLambda(ask).ainvoke("x", {"callbacks": [hears], "tags": ["outer"]})
+    await asyncio.wait_for(ended(), 60)
     return text, hears.told, len(hears.runs)
