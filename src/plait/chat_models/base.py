@@ -528,7 +528,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         stop: list[str] | None,
         kwargs: dict[str, Any],
     ) -> "AsyncCallbackManagerForLLMRun":
-        from plait.callbacks.manager import AsyncCallbackManager  # as in _start
+        from plait.callbacks.manager import AsyncCallbackManager  # as in __start
 
         manager = self._model_manager(AsyncCallbackManager, config, stop, kwargs)
         details = self._model_details(config, stop, kwargs)
