@@ -96,12 +96,16 @@ MADE: dict[type[BaseException], Callable[[], BaseException]] = {
 
 
 def classes() -> list[type[BaseException]]:
-    """All errors and warnings of plait."""
+    """All errors and warnings of plait, as far as the extras are there."""
     found: set[type[BaseException]] = set()
     for module in pkgutil.walk_packages(plait.__path__, "plait."):
         if module.name.endswith("__main__"):
             continue
-        for each in vars(importlib.import_module(module.name)).values():
+        try:
+            names = vars(importlib.import_module(module.name))
+        except errors.MissingExtraError:
+            continue
+        for each in names.values():
             if isinstance(each, type) and issubclass(each, BaseException):
                 found.add(each)
     own = [cls for cls in found if cls.__module__.startswith("plait")]
