@@ -14,28 +14,39 @@ Event = dict[str, Any]
 
 
 class _Feeder:
-    """Tells of the chunks of a message, event by event."""
+    """Tells a stream of the chunks of a message, event by event.
 
-    __slots__ = ("_finish", "_told")
+    Args:
+        stream: Where they are told.
+        is_heard: Whether handlers hear of them, too.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_finish", "_is_heard", "_stream", "_told")
+
+    def __init__(self, stream: Any, *, is_heard: bool) -> None:
+        self._stream = stream
+        self._is_heard = is_heard
         self._told: OpenMessage | None = None
         self._finish: list[Event] = []
 
     def take(self, chunk: Any) -> Iterator[Event]:
-        """A chunk has come."""
+        """A chunk has come; yields what handlers hear now, each event once the stream has it. With
+        the last chunk they hear of the message's end, which the stream has in `end`."""
+        for event in self._events(chunk):
+            self._stream.dispatch(event)
+            yield event
+        if self._is_heard and getattr(chunk, "chunk_position", None) == "last":
+            assert self._told is not None
+            self._finish = [*self._told.finish()]
+            yield from self._finish
+
+    def _events(self, chunk: Any) -> Iterator[Event]:
         if self._told is None:
             self._told = OpenMessage(chunk, {})
             yield self._told.start(chunk)
         yield from self._told.grow(chunk)
 
-    def last(self, chunk: Any) -> list[Event]:
-        """The events that end the message, once its last chunk has come."""
-        if self._told is not None and getattr(chunk, "chunk_position", None) == "last":
-            self._finish = [*self._told.finish()]
-        return self._finish
-
-    def end(self) -> list[Event]:
+    def end(self) -> None:
         """No more chunks come.
 
         Raises:
@@ -43,7 +54,8 @@ class _Feeder:
         """
         if self._told is None:
             raise RuntimeError("The model gave no answer, not even an empty one.")
-        return self._finish or [*self._told.finish()]
+        for event in self._finish or self._told.finish():
+            self._stream.dispatch(event)
 
 
 def stream_of(chunks: Iterator[Any], run: Any = None) -> ChatModelStream:
@@ -55,21 +67,16 @@ def stream_of(chunks: Iterator[Any], run: Any = None) -> ChatModelStream:
     """
     lane = Lane(is_async=False)
     stream = ChatModelStream(lane=lane)
-    feeder = _Feeder()
+    feeder = _Feeder(stream, is_heard=run is not None)
 
     def advance() -> None:
         try:
             chunk = next(chunks)
         except StopIteration:
-            for event in feeder.end():
-                stream.dispatch(event)
+            feeder.end()
             return
         for event in feeder.take(chunk):
-            stream.dispatch(event)
             if run is not None:
-                run.on_stream_event(event)
-        if run is not None:
-            for event in feeder.last(chunk):
                 run.on_stream_event(event)
 
     def pump() -> bool:
@@ -87,22 +94,17 @@ def astream_of(chunks: AsyncIterator[Any], run: Any = None) -> AsyncChatModelStr
     """`stream_of` for async iterators."""
     lane = Lane(is_async=True)
     stream = AsyncChatModelStream(lane=lane)
-    feeder = _Feeder()
+    feeder = _Feeder(stream, is_heard=run is not None)
     lock = asyncio.Lock()
 
     async def advance() -> None:
         try:
             chunk = await anext(chunks)
         except StopAsyncIteration:
-            for event in feeder.end():
-                stream.dispatch(event)
+            feeder.end()
             return
         for event in feeder.take(chunk):
-            stream.dispatch(event)
             if run is not None:
-                await run.on_stream_event(event)
-        if run is not None:
-            for event in feeder.last(chunk):
                 await run.on_stream_event(event)
 
     async def apump(ready: Callable[[], bool]) -> bool:
