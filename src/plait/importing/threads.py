@@ -128,6 +128,7 @@ class Lane:
         self.ns = ns
         self._parents = thread.parents[ns]
         self._followed = frozenset(self._parents.values())
+        self._newest = max(self._parents)
         self._waiting = set(self._followed)
         """Checkpoints whose tasks' outcomes go along with their first child."""
         self._past: dict[str, _Past] = {}
@@ -141,7 +142,7 @@ class Lane:
     def is_working(self) -> bool:
         """Whether tasks of its newest checkpoint have stored something."""
         thread = self.thread
-        return bool(thread.source.writes(thread.thread_id, self.ns, max(self._parents)))
+        return bool(thread.source.writes(thread.thread_id, self.ns, self._newest))
 
     @cached_property
     def here(self) -> str:
@@ -212,7 +213,7 @@ class Lane:
 
     def _check(self, peer: PeerCheckpoint) -> None:
         """Count what is old, and what lacks a value; refuse the newest checkpoint if it does."""
-        thread, is_newest = self.thread, peer.id == max(self._parents)
+        thread, is_newest = self.thread, peer.id == self._newest
         thread.older += peer.format < _FORMAT
         if is_newest and not self.ns and peer.format == _FORMAT:
             routed = (name == START or name.startswith((ROUTE, JOIN)) for name in peer.versions)
